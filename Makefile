@@ -10,7 +10,7 @@ DEV := .venv/dev
 BENCH := .venv-bench/bench
 DOCS := .venv-docs/docs
 
-.PHONY: demo serve test check compile lint format client bench bench-service league docs notebooks release lock clean
+.PHONY: demo serve test test-all check compile lint format client bench bench-service league docs notebooks release lock clean
 
 demo: $(CORE)
 	$(BIN)/headstart demo
@@ -19,12 +19,20 @@ demo: $(CORE)
 serve: $(SERVE)
 	$(BIN)/headstart serve --demo
 
-test: lint compile
-	$(BIN)/pytest -n auto
+# What one file's tests share is made once: a worker takes all tests of a file.
+PYTEST := $(BIN)/pytest -n auto --dist loadscope
 
-# What to run before every commit: all but the tests that take long, in at most 90 seconds once compiled.
+# In at most 5 minutes on two cores.
+test: lint compile
+	$(PYTEST) -m "not nightly and not site"
+
+# What takes longest too, such as cold compilations and a million updates, and the code of all pages.
+test-all: lint compile
+	$(PYTEST)
+
+# What to run before every commit: all but the tests that take long, in at most 60 seconds once compiled.
 check: lint compile
-	$(BIN)/pytest -n auto -m "not slow"
+	$(PYTEST) -m "not slow and not nightly and not site"
 
 # Machine code, once after each change of a kernel: otherwise the first tests would wait for it.
 compile: $(DEV)
@@ -69,8 +77,10 @@ bench: $(BENCH)
 bench-service: $(DEV) $(BENCH)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.service.report --peers .venv-bench/bin/python
 
-# The site in docs/_build/html, on two cores; examples of the gallery run if they have changed. Warnings are errors.
-docs: $(DOCS)
+# The site in docs/_build/html, on two cores, after the code of its pages has run; examples of the gallery run if
+# they have changed. Warnings are errors.
+docs: $(DOCS) compile
+	$(PYTEST) -m site
 	.venv-docs/bin/python -m docs.building
 
 # The tutorials as notebooks, in docs/generated/notebooks.

@@ -22,14 +22,13 @@ from headstart.simulation import Agent, Learner
 
 ITL, AVG, RR, POOLED = "ITL", "AVG", "RR", "pooled"
 TUNED = (ITL, AVG, RR, POOLED)
-PAPER = "λ=1/(T·Var)"
 META, ADA, INFORMED, TOLD = "Meta-TS", "AdaTS", "told variances", "told all"
 OURS, ISOTROPIC, SIDE = "Hierarchical", "… isotropic", "… side"
 HALF_LIFE, OFFSET = "… half-life 5", "… intercept"
 LIVE, SAMPLED, BEST_Z = "… live rule", "… Thompson", "… best z"
 
 COLUMNS = (
-    *TUNED, PAPER, META, ADA, INFORMED, OURS, ISOTROPIC, SIDE, HALF_LIFE, OFFSET,
+    *TUNED, META, ADA, INFORMED, OURS, ISOTROPIC, SIDE, HALF_LIFE, OFFSET,
     LIVE, SAMPLED, BEST_Z, TOLD,
 )  # fmt: skip
 
@@ -75,8 +74,6 @@ def tuned(row: Row) -> Iterator[Learner]:
                         regularization=ridge * unit,
                         estimation_regularization=own * unit,
                     )
-    policy = OFUL(noise_scale=row.noise_scale, failure_probability=1 / row.horizon)
-    yield learners.corollary2_oful(name=PAPER, policy=policy, estimation_regularization=unit)
 
 
 def ours(row: Row) -> Iterator[Learner]:

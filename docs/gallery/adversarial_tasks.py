@@ -22,5 +22,5 @@ environment = hs.environments.NonStochastic(adversary="reacting")
 results = hs.simulate(environment, agents, n_tasks=3, horizon=500, replications=20)
 with plotting.settings():
     _, axes = plt.subplots(figsize=(5.6, 3.2), layout="constrained")
-    plotting.plot_cumulative(axes, results.regret, label="cumulative regret")
+    plotting.plot(axes, results.regret, "round", label="cumulative regret")
     axes.legend()

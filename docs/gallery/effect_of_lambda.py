@@ -32,5 +32,5 @@ totals = xr.concat([regret(learners(ridge)) for ridge in grid], "regularization"
 with plotting.settings():
     _, axes = plt.subplots(figsize=(5.2, 3.2), layout="constrained")
     totals = totals.assign_coords(regularization=grid)
-    plotting.plot_against_regularization(axes, totals, label="regret of 50 rounds")
+    plotting.plot(axes, totals, "regularization", label="regret of 50 rounds")
     axes.legend()

@@ -25,6 +25,6 @@ results = hs.evaluate(environment, agents, n_test_tasks=1, horizon=50, replicati
 regret = results.regret.sel(trained=10)
 with plotting.settings():
     _, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3), layout="constrained")
-    plotting.plot_cumulative(left, regret, label="cumulative regret")
-    plotting.plot_cumulative_difference(right, regret, "ITL", label="regret minus ITL's")
+    plotting.plot(left, regret, "round", label="cumulative regret")
+    plotting.plot(right, regret, "round", label="regret minus ITL's", reference="ITL")
     left.legend()

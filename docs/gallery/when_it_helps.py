@@ -24,7 +24,7 @@ for variance in variances:
     regret = results.regret.sel(trained=10).sum(["task", "round"])
     for name, values in found.items():
         of_one = regret.sel(learner=name)
-        values.append((float(of_one.mean()), float(half_width(of_one))))
+        values.append((float(of_one.mean()), float(half_width(of_one.to_numpy()))))
 with plotting.settings():
     _, axes = plt.subplots(figsize=(5.2, 3.2), layout="constrained")
     for name, values in found.items():

@@ -23,6 +23,7 @@ def _policies() -> list[Policy]:
     return [
         policies.OFUL(),
         policies.BayesUCB(),
+        policies.Gittins(),
         policies.Thompson(),
         policies.Greedy(),
         policies.Uniform(),
@@ -58,7 +59,6 @@ def simulation() -> None:
         environment = Synthetic(dimension=_DIMENSION, n_arms=2, reward=reward)
         simulate(environment, learners, n_tasks=7, horizon=70, replications=2, workers=1)
     evaluate(environment, learners, n_training_tasks=1, n_test_tasks=1, horizon=2, workers=1)
-    simulate(environment, learners[0], n_tasks=1, horizon=2, n_chosen=2, workers=1)
     _structure()
 
 

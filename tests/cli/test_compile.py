@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from headstart.kernels.cache import PACKAGE, VARIABLE, default_roots, source_digest
-from headstart.kernels.compilation import compiled_functions
+from headstart.kernels.compilation import PACKAGE, VARIABLE, cache_folder, compiled_functions
 
 pytestmark = pytest.mark.slow
 
@@ -86,10 +85,9 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
         while not output.exists():
             time.sleep(0.1)
     else:
-        for root in default_roots(PACKAGE):
-            kept = root.path / f"compiled-{source_digest()}"
-            if kept.is_dir():
-                shutil.copytree(kept, folder / kept.name, dirs_exist_ok=True)
+        kept = cache_folder()
+        if kept is not None:
+            shutil.copytree(kept, folder / kept.name, dirs_exist_ok=True)
         done = _headstart("compile", cache=folder)
         part = output.with_suffix(".part")
         part.write_text(done.stdout + done.stderr if done.returncode == 0 else "")
@@ -122,11 +120,12 @@ def test_it_compiles_every_function(cache: Path) -> None:
     assert headstart.logs.read
     assert headstart.simulation
     (folder,) = cache.iterdir()
-    kept = {path.name.rpartition("-")[0] for path in folder.iterdir()}
+    kept = {path.name.partition(".py3")[0].rpartition("-")[0] for path in folder.iterdir()}
     for name, function in compiled_functions().items():
         # What is inlined into its callers has no machine code of its own.
         if name.startswith("headstart.") and function.targetoptions["inline"] != "always":
-            assert name.removeprefix("headstart.") in kept
+            module, _, own = name.removeprefix("headstart.").rpartition(".")
+            assert f"{module.rpartition('.')[2]}.{own}-{module}" in kept
 
 
 def test_check_says_whether_everything_is_compiled(cache: Path, tmp_path: Path) -> None:
@@ -136,13 +135,15 @@ def test_check_says_whether_everything_is_compiled(cache: Path, tmp_path: Path) 
     (folder,) = cache.iterdir()
     without = tmp_path / "cache"
     shutil.copytree(folder, without / folder.name)
-    next((without / folder.name).glob("live.*decide_one-*")).unlink()
+    for file in (without / folder.name).glob("*decide_one-*"):
+        file.unlink()
     done = _headstart("compile", "--check", cache=without)
     assert done.returncode == 1
     assert "decide_one is not compiled" in done.stdout
-    assert not list((without / folder.name).glob("live.*decide_one-*"))
+    assert not list((without / folder.name).glob("*decide_one-*"))
 
 
+@pytest.mark.nightly  # compiles a part of the package
 def test_an_edit_in_a_kernel_is_noticed_by_live_code(
     cache: Path, package: Path, tmp_path: Path
 ) -> None:
@@ -178,6 +179,7 @@ def _make_read_only(package: Path) -> Sequence[str]:
     return ()
 
 
+@pytest.mark.nightly  # compiles a part of the package
 def test_without_a_writable_package_or_home_it_works_with_one_warning(
     package: Path, tmp_path: Path
 ) -> None:

@@ -311,7 +311,7 @@ def test_report_writes_documents_and_prints_json(tmp_path: Path) -> None:
     done = invoke(app, ["report", str(out), "--json"])
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
-    assert [Path(path).suffix for path in found["documents"]] == [".md", ".html", ".pdf"]
+    assert [Path(path).suffix for path in found["documents"]] == [".md", ".html"]
     assert all(Path(path).is_file() for path in found["documents"])
     assert {row["reference"] for row in found["tables"]["paired-best"]} == {"ITL"}
     assert invoke(app, ["report", str(out), "--quiet"]).output == ""

@@ -70,6 +70,7 @@ def test_running_inverse_is_a_fresh_factorisation(kind: str) -> None:
     _assert_faithful(kind, MARKS)
 
 
+@pytest.mark.nightly
 def test_running_inverse_after_a_million_updates() -> None:
     _assert_faithful("plain", (*MARKS, *LATE))
 
@@ -100,7 +101,8 @@ def _exact(x: Floats, rounds: int) -> Long:
 @pytest.mark.skipif(
     float(np.finfo(np.longdouble).eps) > 1e-18, reason="long double is no longer than double here"
 )
-def test_widths_stay_right_where_features_span_few_directions() -> None:
+@pytest.mark.parametrize("late", [(), pytest.param((99_999, 299_999), marks=pytest.mark.nightly)])
+def test_widths_stay_right_where_features_span_few_directions(late: tuple[int, ...]) -> None:
     """Three directions of twenty are ever seen, as with three fixed arms.
 
     There V's rounding, ε T/3, is added to λ: no method that stores V in double precision has the
@@ -110,7 +112,7 @@ def test_widths_stay_right_where_features_span_few_directions() -> None:
     x = _features("few directions")
     away = np.random.default_rng(1).standard_normal((20, DIMENSION))
     arms = np.concatenate([x[:30], away])
-    for mark, running, _ in _walk(x, (*MARKS, 99_999, 299_999)):
+    for mark, running, _ in _walk(x, (*MARKS, *late)):
         assert (np.linalg.eigvalsh(running.inverse)[:, 0] > 0).all(), mark
         exact = ((arms @ _exact(x, mark)) * arms).sum(-1)
         found = ((arms @ running.inverse) * arms).sum(-1)

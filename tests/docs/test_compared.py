@@ -8,7 +8,7 @@ import pytest
 from tests.docs import blocks
 from tests.needs import missing
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.site
 
 PAGE = "explanation/compared.md"
 PYTHON = blocks.DOCS.parent / ".venv-bench" / "bin" / "python"

@@ -1,10 +1,12 @@
 """Every page's code runs in an empty folder, top to bottom, and prints what the page shows."""
 
+import runpy
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from matplotlib.image import imread
 from tests.contracts.agents import LAWS
 from tests.docs import blocks
@@ -34,7 +36,12 @@ def test_every_folder_has_pages_and_most_have_code() -> None:
     assert set(MARGINS) <= set(WITH_CODE)
 
 
-@pytest.mark.parametrize("page", WITH_CODE)
+def _mark(page: str) -> tuple[pytest.MarkDecorator, ...]:
+    """Pages that explain are run by `make docs`; those that users copy from by `make test` too."""
+    return (pytest.mark.site,) if page.startswith(("explanation/", "developers/")) else ()
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, marks=_mark(page)) for page in WITH_CODE])
 def test_the_page_runs_and_prints_what_it_shows(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -50,6 +57,19 @@ def test_the_page_runs_and_prints_what_it_shows(
     for drawn in tmp_path.glob("*.png"):
         assert f"../figures/{drawn.name}" in blocks.text_of(page), drawn.name
         _assert_same_picture(drawn, blocks.DOCS / "figures" / drawn.name)
+
+
+@pytest.mark.site
+def test_the_front_pages_repeat_the_numbers_of_their_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mpl.use("agg")
+    runpy.run_path(str(blocks.DOCS / "gallery" / "warm_and_cold.py"), run_name="__main__")
+    title = pyplot.gca().get_title()
+    pyplot.close("all")
+    assert title in (blocks.DOCS / "index.md").read_text(encoding="utf-8")
+    assert title in (blocks.DOCS.parent / "README.md").read_text(encoding="utf-8")
 
 
 def _assert_same_picture(one: Path, other: Path) -> None:

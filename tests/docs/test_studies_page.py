@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from headstart.cli import app
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.site
 
 STUDY, POLICY = text_of("how-to/run-a-study.md"), text_of("how-to/own-policy.md")
 REPORT, AGENT = text_of("how-to/report-and-diagnose.md"), text_of("how-to/own-agent.md")

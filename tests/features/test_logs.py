@@ -165,21 +165,6 @@ def test_a_bandit_learns_a_log_by_its_schema(tmp_path: Path) -> None:
     assert alone.fit(_frame()).n_finished == 2
 
 
-def test_a_transformer_reads_a_log(tmp_path: Path) -> None:
-    from sklearn.compose import make_column_transformer
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-    frame = _frame().dropna(subset=["price", "brand"])
-    frame.to_csv(tmp_path / "log.csv", index=False)
-    transformer = make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore"), ["brand"]), (StandardScaler(), ["price"])
-    ).fit(frame[["brand", "price"]])
-    of_frame = hs.MetaBandit(features=transformer, seed=0).fit(frame)
-    of_file = hs.MetaBandit(features=transformer, seed=0).fit(tmp_path / "log.csv")
-    assert of_frame.n_finished == 1
-    assert of_frame.next_prior().bias.tolist() == of_file.next_prior().bias.tolist()
-
-
 def test_the_first_that_a_log_says_of_a_task_counts() -> None:
     features = hs.Features(
         item=[hs.Category("brand", levels=["a"])], task=[hs.Number("age", mean=40, scale=10)]

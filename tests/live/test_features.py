@@ -3,7 +3,7 @@
 import copy
 import os
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,6 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.compose import make_column_transformer
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tests.live.state import assert_alike, fingerprint, memory_state
 
 import headstart as hs
@@ -554,55 +552,6 @@ def test_a_log_of_items_is_evaluated_as_its_numbers() -> None:
         hs.LoggedDecisions.from_items(
             OPEN, tasks=["ann"], items=[{}], choices=[0], contexts=[], rewards=[0], propensities=[1]
         )
-
-
-# A transformer instead of a schema.
-
-
-def _transformer() -> Any:
-    frame = pd.DataFrame({"price": [1.0, 3.0], "brand": ["acme", "zeta"], "hour": [1.0, 2.0]})
-    made = make_column_transformer(
-        (StandardScaler(), ["price", "hour"]),
-        (OneHotEncoder(handle_unknown="ignore"), ["brand"]),
-        verbose_feature_names_out=False,
-    )
-    return made.fit(frame)
-
-
-def test_a_fitted_transformer_takes_the_place_of_a_schema(tmp_path: Path) -> None:
-    transformer = _transformer()
-    bandit = hs.MetaBandit(features=transformer, seed=0)
-    names = ("price", "hour", "brand_acme", "brand_zeta", "constant")
-    assert bandit.learned().feature_names == names
-    items = {"tea": {"price": 2, "brand": "acme"}, "rum": {"price": 5, "brand": "other"}}
-    decision = bandit.decide("ann", items, context={"hour": 2.0})
-    frame = pd.DataFrame(
-        {"price": [2, 5], "brand": ["acme", "other"], "hour": [2.0, 2.0]}, index=["tea", "rum"]
-    )
-    x = np.column_stack([transformer.transform(frame), np.ones(2)])
-    numbers = hs.MetaBandit(dimension=5, scales=None, seed=0)
-    assert numbers.decide("ann", x).scores.tobytes() == decision.scores.tobytes()
-    bandit.reward(decision.id, 1.0)
-    catalogue = hs.Catalogue(frame, features=bandit.features)
-    np.testing.assert_allclose(
-        bandit.decide("ann", catalogue).scores, bandit.decide("ann", x).scores, rtol=1e-9
-    )
-    with pytest.raises(ValueError, match="catalogue"):
-        bandit.decide("ann", catalogue, context={"hour": 2.0})
-    with pytest.raises(ValueError, match="about"):
-        bandit.decide("ann", items, about={"age": 3})
-    with pytest.raises(ValueError, match="prise"):
-        bandit.decide("ann", [{"prise": 3}])
-    with pytest.raises(ValueError, match="fitted"):
-        hs.MetaBandit(features=OneHotEncoder())
-    bandit.save(tmp_path / "bandit.npz")
-    with pytest.raises(ValueError, match="given again"):
-        hs.MetaBandit.load(tmp_path / "bandit.npz")
-    loaded = hs.MetaBandit.load(tmp_path / "bandit.npz", features=transformer)
-    call: Mapping[str, Any] = {"context": {"hour": 2.0}}
-    one, other = (each.decide("ann", items, **call) for each in (bandit, loaded))
-    assert one.scores.tobytes() == other.scores.tobytes()
-    assert copy.deepcopy(bandit).learned().feature_names == names
 
 
 @pytest.mark.parametrize("seed", [0, None])

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 # nothing: of scores drawn at random, one pair in a hundred million is that close.
 TIE = 1e-8
 
-CHUNKS, CHUNK = 12, 100
+CHUNKS, CHUNK, DAILY = 12, 100, 3
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,10 @@ def _close_calls(drawn: _Drawn) -> tuple[int, int]:
     return rounds, ties
 
 
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize(
+    "chunk",
+    [pytest.param(n, marks=pytest.mark.nightly if n >= DAILY else ()) for n in range(CHUNKS)],
+)
 def test_learners_choose_what_the_equations_choose(chunk: int) -> None:
     rounds, ties = 0, 0
     for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):

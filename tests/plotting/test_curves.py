@@ -8,13 +8,7 @@ import pytest
 import xarray as xr
 
 from headstart.intervals import interval
-from headstart.plotting.curves import (
-    half_width,
-    plot_against_regularization,
-    plot_against_tasks,
-    plot_cumulative,
-    plot_cumulative_difference,
-)
+from headstart.plotting.curves import half_width, plot
 from headstart.plotting.style import figure
 
 # Two learners, two replications, two tasks of one round.
@@ -31,7 +25,7 @@ def test_cumulative_is_the_running_sum_over_tasks_and_rounds(
 ) -> None:
     values = REWARD.drop_vars("round").rename(dict(zip(("task", "round"), dims, strict=True)))
     with figure(tmp_path / "it.svg") as (axes,):
-        plot_cumulative(axes, values, label="cumulative reward")
+        plot(axes, values, "round", label="cumulative reward")
         lines = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.get_lines()}
         # Means over replications, 2 and 3, added up.
         np.testing.assert_allclose(lines["ITL"], [2, 5])
@@ -44,10 +38,8 @@ def test_cumulative_is_the_running_sum_over_tasks_and_rounds(
 
 
 def test_half_widths_are_those_of_intervals() -> None:
-    values = xr.DataArray(
-        np.random.default_rng(0).standard_normal((3, 5)), dims=("learner", "replication")
-    )
-    found = [interval(row) for row in values.to_numpy()]
+    values = np.random.default_rng(0).standard_normal((5, 3))
+    found = [interval(column) for column in values.T]
     np.testing.assert_allclose(half_width(values), [(i.high - i.low) / 2 for i in found])
 
 
@@ -60,7 +52,7 @@ def test_bands_of_differences_are_paired(tmp_path: Path) -> None:
         coords={"learner": ["ITL", "mine"], "round": [1, 2, 3]},
     )
     with figure(tmp_path / "it.svg") as (axes,):
-        plot_cumulative_difference(axes, values, "ITL", label="difference")
+        plot(axes, values, "round", label="difference", reference="ITL")
         lines = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.get_lines()}
         np.testing.assert_allclose(lines["mine"], [1, 2, 3])
         np.testing.assert_array_equal(lines["ITL"], 0.0)
@@ -80,7 +72,7 @@ def test_one_tall_curve_makes_the_axis_logarithmic(
         coords={"learner": ["a", "b", "c"], "regularization": [1.0, 10.0]},
     )
     with figure(tmp_path / "it.svg") as (axes,):
-        plot_against_regularization(axes, values, label="regret (wins)")
+        plot(axes, values, "regularization", label="regret (wins)")
         assert axes.get_yscale() == scale
 
 
@@ -105,7 +97,7 @@ def test_labels_of_numbers_of_tasks_do_not_overlap(
     # Three panels, as wide as any report has them.
     with figure(tmp_path / "it.png", columns=3, height=2.8) as panels:
         for axes in panels:
-            plot_against_tasks(axes, values, label="regret of a test task (units of reward)")
+            plot(axes, values, "trained", label="regret of a test task (units of reward)")
     axes = panels[0]
     assert axes.get_xscale() == scale
     low, high = axes.get_xlim()
@@ -115,3 +107,11 @@ def test_labels_of_numbers_of_tasks_do_not_overlap(
     assert len(shown) >= min(len(sizes), 5)
     boxes = [label.get_window_extent() for label in shown]
     assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
+
+
+def test_sums_of_tasks_are_plotted_one_by_one(tmp_path: Path) -> None:
+    with figure(tmp_path / "it.svg") as (axes,):
+        plot(axes, REWARD, "task", label="reward")
+        lines = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.get_lines()}
+    np.testing.assert_allclose(lines["ITL"], [2, 3])
+    np.testing.assert_allclose(lines["mine"], [0, 1])

@@ -47,7 +47,12 @@ def test_the_figure_of_run_has_the_numbers_of_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[xr.DataArray] = []
-    monkeypatch.setattr(curves, "plot_against_tasks", lambda _, values, label: drawn.append(values))
+
+    def keep(_: Axes, values: xr.DataArray, along: str, **others: object) -> None:
+        if along == "trained" and "reference" not in others:
+            drawn.append(values)
+
+    monkeypatch.setattr(curves, "plot", keep)
     results = _played(TESTED)
     # A λ that is best without training and worst after it.
     results["regret"].loc[{"learner": "RR-OFUL", "regularization": 0.5, "trained": 0}] = 0.0

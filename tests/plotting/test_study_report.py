@@ -43,7 +43,6 @@ def test_all_documents_show_every_figure(written: Path) -> None:
             assert (out / f"{name}{suffix}").stat().st_size > 1000
     html = (out / "report.html").read_text(encoding="utf-8")
     assert html.count("data:image/svg+xml;base64,") == len(figures)
-    assert (out / "report.pdf").read_bytes().startswith(b"%PDF")
     assert "## Manifest" in text
     assert f"seed | {json.loads((written / 'manifest.json').read_text())['seed']} |" in text
 
@@ -118,7 +117,7 @@ def test_a_second_report_is_the_same_bytes(written: Path, tmp_path: Path) -> Non
     first = {p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.glob("*.*")}
     again = tmp_path / "again"
     assert first == {p.relative_to(again): p.read_bytes() for p in again.glob("*.*")}
-    assert len(first) == 3
+    assert len(first) == 2
 
 
 @pytest.mark.parametrize(
@@ -158,7 +157,7 @@ def test_a_study_with_classes_of_ones_own_is_reported(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text('class = "reported:First"'.join(own))
     runner.run(from_file(tmp_path / "study.toml"), tmp_path / "out", workers=1)
     found = write_study_report(tmp_path / "out", tmp_path / "out" / "report")
-    assert any("mine − ITL" in row[0] for row in found.tables["paired-best"].texts())
+    assert any("mine − ITL" in row[0] for row in found.tables["paired-best"].rows)
 
 
 def test_replications_of_a_cohort_are_one_value() -> None:

@@ -8,7 +8,7 @@ from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory, PriorEstimator
-from headstart.priors import Average, Corollary2, KnownVariances, SingleModel
+from headstart.priors import KnownVariances, SingleModel
 
 DATA = sample_tasks(np.random.default_rng(0), (4, 1, 9, 0, 6), 3)
 
@@ -39,16 +39,3 @@ def test_known_variances_give_the_posterior() -> None:
     np.testing.assert_allclose(estimate.parameter, expected, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(0.3 * estimate.inverse, covariance, rtol=1e-9, atol=1e-10)
     assert estimate.noise_scale == pytest.approx(np.sqrt(0.3))
-
-
-def test_corollary2_lambda_is_the_papers() -> None:
-    tasks = [task for task in statistics(DATA) if task.count > 0]
-    estimator = Corollary2(bias=Average(regularization=5.0, within_task=False))
-    assert estimator.prior(_learn(estimator, tasks[:1])).regularization == 5.0
-    prior = estimator.prior(_learn(estimator, statistics(DATA)))
-    ridges = [RidgeEstimate(t, Prior.zero(3, regularization=1.0)).parameter for t in tasks]
-    horizon = np.mean([task.count for task in tasks])
-    average = np.average(ridges, axis=0, weights=[task.count for task in tasks])
-    variance = np.mean([((ridge - average) ** 2).sum() for ridge in ridges])
-    np.testing.assert_allclose(prior.bias, average, rtol=1e-10)
-    np.testing.assert_allclose(prior.regularization, 1.0 / (horizon * variance), rtol=1e-9)

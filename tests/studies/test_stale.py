@@ -420,6 +420,7 @@ class Agent:
 """
 
 
+@pytest.mark.nightly
 def test_an_edit_in_any_place_reaches_a_dask_worker(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     module, helper = tmp_path / "places.py", tmp_path / "place_helper.py"

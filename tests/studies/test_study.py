@@ -291,7 +291,6 @@ horizon = 4
 tasks = 4
 replications = 5
 shard = 3
-n_chosen = 2
 schedule = { class = "Arrivals", n = 2, delay = 1 }
 [environment]
 class = "Synthetic"
@@ -309,7 +308,7 @@ name = "OPT"
 """
 
 
-def test_a_study_has_a_schedule_and_several_arms_per_round() -> None:
+def test_a_study_has_a_schedule() -> None:
     study = from_toml(OVERLAPPING)
     assert from_toml(study.to_toml()) == study
     world = hs.environments.Synthetic(dimension=3)
@@ -319,7 +318,7 @@ def test_a_study_has_a_schedule_and_several_arms_per_round() -> None:
         hs.Optimal(),
     ]
     schedule = hs.schedules.Arrivals(2, delay=1)
-    settings: Any = {"horizon": 4, "tasks": 4, "replications": 5, "shard": 3, "n_chosen": 2}
+    settings: Any = {"horizon": 4, "tasks": 4, "replications": 5, "shard": 3}
     assert Study.of("overlapping", world, agents, schedule=schedule, **settings) == study
     played = play_shard(study, 1)
     by_hand = hs.simulate(
@@ -334,15 +333,13 @@ def test_a_study_has_a_schedule_and_several_arms_per_round() -> None:
         replications=2,
         seed=shard_seed(0, 1),
         schedule=schedule,
-        n_chosen=2,
     )
-    expected = by_hand["reward"].sum("position").to_numpy()
+    expected = by_hand["reward"].to_numpy()
     np.testing.assert_array_equal(played["reward"].to_numpy()[:, 0, 0], expected)
     assert played["regret"].dims == ("learner", *played["regret"].dims[1:])
     in_sequence = replace(study, schedule=None)
     assert in_sequence.digest != study.digest
     assert "schedule" not in in_sequence.to_toml()
-    assert "n_chosen" not in replace(study, n_chosen=1).to_toml()
     assert replace(study, protocol="train-then-test").schedule is None
 
 
@@ -351,7 +348,6 @@ def test_a_study_has_a_schedule_and_several_arms_per_round() -> None:
     [
         ("n = 2,", "n = 0,", "schedule: n must be"),
         ("Arrivals", "Arrival", "must be one of Arrivals, InParallel, InSequence, got 'Arrival'"),
-        ("n_chosen = 2", "n_chosen = 0", "n_chosen must be an integer of at least 1"),
         ("joint = true", "joint = 1", "only with a policy and a prior, got 1"),
         ('name = "OPT"', 'name = "OPT"\njoint = true', "may have joint = true only with a policy"),
         ("tasks = 4", 'protocol = "train-then-test"', "is for protocol 'sequence'"),

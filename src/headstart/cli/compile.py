@@ -58,7 +58,7 @@ def _compile() -> list[Outcome]:
 
 def _check() -> list[Outcome]:
     """Every part, in this process, up to the first function that is not compiled."""
-    from headstart.kernels.cache import CompilationRefused, no_compilation
+    from headstart.kernels.compilation import CompilationRefused, no_compilation
 
     try:
         with no_compilation():
@@ -70,8 +70,7 @@ def _check() -> list[Outcome]:
 
 def _warm_up(part: str) -> Outcome:
     from headstart import warm_up
-    from headstart.kernels.cache import cache_folders
-    from headstart.kernels.compilation import n_compiled, n_loaded
+    from headstart.kernels.compilation import cache_folder, n_compiled, n_loaded
 
     start, compiled, loaded = time.perf_counter(), n_compiled(), n_loaded()
     getattr(warm_up, part)()
@@ -80,5 +79,5 @@ def _warm_up(part: str) -> Outcome:
         n_compiled=n_compiled() - compiled,
         n_loaded=n_loaded() - loaded,
         seconds=time.perf_counter() - start,
-        folder=cache_folders().folder,
+        folder=cache_folder(),
     )

@@ -36,7 +36,7 @@ def report(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the report of a study: Markdown, HTML and PDF, figures, tables and the manifest."""
+    """Write the report of a study: Markdown and HTML, figures, tables and the manifest."""
     from headstart.plotting.study_report import write_study_report
 
     place = folder / "report" if out is None else out

@@ -122,20 +122,17 @@ class Task:
         """The pseudo-regret of choices, (…, T): the best mean of the round less the chosen one.
 
         With a comparator, it is the comparator's mean minus the chosen one, which may be below 0 in
-        a round. With m arms per round, it is the sum of the m best means minus the sum of the
-        chosen ones.
+        a round.
 
         Parameters
         ----------
-        choices : ndarray of int of shape (…, T) or (…, T, m)
+        choices : ndarray of int of shape (…, T)
             The chosen arms.
 
         Returns
         -------
         ndarray of shape (…, T)
         """
-        if choices.ndim > len(self.lead) + 1:
-            return self._regrets_of_several(choices)
         if self.comparator is not None:
             fixed = (self.arms @ self.comparator[..., None, :, None])[..., 0].argmax(-1)
             compared, played = (
@@ -149,17 +146,6 @@ class Task:
         for t in range(self.horizon):
             kernels.regrets(means[t], chosen[t], regret[t])
         return regret.T.reshape(*self.lead, self.horizon)
-
-    def _regrets_of_several(self, choices: Integers) -> Floats:
-        ranked = self.means
-        if self.comparator is not None:
-            ranked = (self.arms @ self.comparator[..., None, :, None])[..., 0]
-        best = np.argsort(ranked, axis=-1)[..., -choices.shape[-1] :]
-        # Sorted, so that the same arms in another order differ by exactly 0.
-        compared, played = (
-            np.sort(np.take_along_axis(self.means, arms, -1), axis=-1) for arms in (best, choices)
-        )
-        return np.asarray((compared - played).sum(-1))
 
 
 class Reaction:

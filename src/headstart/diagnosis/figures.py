@@ -5,14 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from headstart.arrays import Floats, Integers
 from headstart.diagnosis.diagnosis import Diagnosis
 from headstart.plotting import style as plots
-from headstart.plotting.curves import half_width
+from headstart.plotting.curves import band
 
 _KNOWN: dict[str, Any] = {"color": "black", "linestyle": (0, (4, 2)), "linewidth": 1.0}
 
@@ -38,7 +36,7 @@ def plot_regret(axes: Axes, diagnosis: Diagnosis) -> None:
     horizon, regret = diagnosis.recording.horizon, diagnosis.regret
     rounds = np.arange(1, horizon + 1)
     for name in (*diagnosis.learners.names, *diagnosis.learners.agents):
-        _plot_band(axes, rounds, regret.cumulative(name), diagnosis, name, least=1e-3)
+        band(axes, rounds, regret.cumulative(name), name, _style(diagnosis, name), least=1e-3)
     every = [[regret.bound(name, int(t)) for t in rounds] for name in diagnosis.learners.names]
     totals = [[bound.total for bound in one if bound is not None] for one in every if one[0]]
     if totals:
@@ -58,20 +56,6 @@ def plot_regret(axes: Axes, diagnosis: Diagnosis) -> None:
     axes.set_title("Regret and Lemma 2's bounds")
 
 
-def _plot_band(
-    axes: Axes, x: Integers, values: Floats, diagnosis: Diagnosis, name: str, least: float = 0.0
-) -> None:
-    """A learner's mean of values (R, n), at least this large, with its 95 % band."""
-    own = _style(diagnosis, name)
-    middle = np.maximum(values.mean(0), least)
-    axes.plot(x, middle, label=name, **own)
-    if len(values) > 1:
-        reach = half_width(xr.DataArray(values, dims=("replication", "x"))).to_numpy()
-        # On a logarithmic axis a band that reaches 0 has no lower end.
-        low = np.maximum(middle - reach, np.maximum(least, middle / 10))
-        axes.fill_between(x, low, middle + reach, color=own["color"], alpha=0.18, linewidth=0)
-
-
 def _style(diagnosis: Diagnosis, name: str) -> Mapping[str, Any]:
     """A learner's colour and dashes, the same in all figures of its study."""
     return plots.style(name, diagnosis.recording.study_learners)
@@ -86,7 +70,7 @@ def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
     with_error = {*learners.from_zero, *learners.learned}
     for name in learners.names:
         error = diagnosis.bias.of(name) if name in with_error else np.full((1, n_tasks), np.nan)
-        _plot_band(axes, completed, error, diagnosis, name)
+        band(axes, completed, error, name, _style(diagnosis, name), least=0.0)
     sampling = diagnosis.bias.sampling.mean(0)
     if sampling.max() > 0:
         axes.plot(completed[1:], sampling[:-1], label="error if tasks were known exactly", **_KNOWN)
@@ -102,7 +86,8 @@ def plot_alignment(axes: Axes, diagnosis: Diagnosis) -> None:
     """The mean of σ_max(V_j Ṽ⁺) for every task."""
     tasks = np.arange(1, diagnosis.recording.n_tasks + 1)
     for name in diagnosis.learners.names:
-        _plot_band(axes, tasks, diagnosis.alignment.misalignment(name), diagnosis, name)
+        misalignment = diagnosis.alignment.misalignment(name)
+        band(axes, tasks, misalignment, name, _style(diagnosis, name))
     axes.axhline(1.0 / len(tasks), color=plots.GREY, linewidth=0.8)
     axes.annotate(
         "1/n: aligned",

@@ -13,8 +13,8 @@ from headstart.plotting.document import (
     Paragraph,
     Picture,
     Table,
+    write_document,
 )
-from headstart.plotting.files import write_document
 from headstart.theory import TERMS
 
 _RULES: dict[RegularizationRule, str] = {

@@ -3,8 +3,6 @@
 from headstart.features.attributes import Category, Date, Flag, Number, Tags, Vector
 from headstart.features.inference import Report
 from headstart.features.schema import EncodedItems, Features
-from headstart.features.transformer import Schema as Schema
-from headstart.features.transformer import Transformed, Transformer, schema_of
 
 __all__ = [
     "Category",
@@ -15,8 +13,5 @@ __all__ = [
     "Number",
     "Report",
     "Tags",
-    "Transformed",
-    "Transformer",
     "Vector",
-    "schema_of",
 ]

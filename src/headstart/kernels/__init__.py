@@ -9,7 +9,6 @@ imports only array types: another backend could be a sibling package.
 from headstart.kernels.choice import (
     TIE_TOLERANCE,
     choose,
-    choose_several,
     pick,
     propensities,
     regrets,
@@ -70,7 +69,6 @@ __all__ = [
     "add_observation",
     "change_reward",
     "choose",
-    "choose_several",
     "climb",
     "component_posterior",
     "expect",

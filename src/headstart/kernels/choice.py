@@ -65,31 +65,6 @@ def choose(
 
 
 @compiled
-def choose_several(
-    scores: Floats, uniforms: Floats, payoffs: Floats, choices: Integers, rewards: Floats
-) -> bool:
-    """Pick m different arms in every row, largest score first, as choices (R, m); set the rewards.
-
-    Returns whether all scores are finite; the choices mean nothing otherwise. The first tie uses a
-    part of the uniform number; the rest breaks the next tie.
-    """
-    n_arms, left = scores.shape[1], np.empty((1, scores.shape[1]))
-    finite = True
-    for i in range(scores.shape[0]):
-        for k in range(n_arms):
-            left[0, k] = scores[i, k]
-            finite &= abs(scores[i, k]) < np.inf
-        uniform = uniforms[i]
-        for slot in range(choices.shape[1]):
-            chosen, tied = pick(left, 0, uniform)
-            uniform = uniform * tied - math.floor(uniform * tied)
-            left[0, chosen] = -np.inf
-            choices[i, slot] = chosen
-            rewards[i, slot] = payoffs[i, chosen]
-    return finite
-
-
-@compiled
 def propensities(scores: Floats, probabilities: Floats) -> None:
     """Set probabilities (K,) to each arm's probability of being picked, a mean over rows."""
     probabilities[:] = 0.0

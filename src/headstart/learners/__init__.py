@@ -20,7 +20,6 @@ from headstart.learners.meta_ts import MetaTS
 from headstart.learners.oful import (
     affine_subspace,
     avg_oful,
-    corollary2_oful,
     itl,
     oracle,
     pooled_oful,
@@ -36,7 +35,6 @@ __all__ = [
     "affine_subspace",
     "avg_oful",
     "bayes_oracle",
-    "corollary2_oful",
     "hier_bayes_ucb",
     "hier_ts",
     "itl",

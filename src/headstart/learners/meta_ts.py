@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -41,7 +40,6 @@ class MetaTS:
     'Meta-TS'
     """
 
-    chooses_several: ClassVar[bool] = True
     name: str = "Meta-TS"
     noise_variance: float = 1.0
     task_variance: float = 1.0

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from headstart.interfaces import Policy
 from headstart.policies import OFUL
-from headstart.priors import Average, Corollary2, Fixed, Pooled, SingleModel, Subspace
+from headstart.priors import Average, Fixed, Pooled, SingleModel, Subspace
 from headstart.priors._estimation import EstimationRegularization
 from headstart.simulation.learner import Learner, Optimal
 
@@ -163,36 +163,6 @@ def rr_oful(
     prior = Pooled(
         regularization=regularization, estimation_regularization=estimation_regularization
     )
-    return Learner(name, policy, prior)
-
-
-def corollary2_oful(
-    *,
-    estimation_regularization: float = 1.0,
-    policy: Policy = _OFUL,
-    name: str = "λ=1/(T·Var)",
-) -> Learner:
-    """AVG-OFUL with λ = 1/(T·Var_h), of Corollary 2 of Cella et al. (2020), from completed tasks.
-
-    Parameters
-    ----------
-    estimation_regularization : float, default 1.0
-        The λ of the tasks' ridge estimates.
-    policy : Policy, default OFUL()
-        How an arm is chosen.
-    name : str, default "λ=1/(T·Var)"
-        The label in results.
-
-    Returns
-    -------
-    Learner
-
-    Examples
-    --------
-    >>> corollary2_oful().prior.estimation_regularization
-    1.0
-    """
-    prior = Corollary2(estimation_regularization=estimation_regularization)
     return Learner(name, policy, prior)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from headstart import checks
 from headstart.arrays import Floats
-from headstart.features import Schema
+from headstart.features import Features
 from headstart.interfaces import n_side
 from headstart.live._decision_sets import ArmsOfTasks, DecisionSet, decision_set
 from headstart.live._memory import Memory
@@ -36,7 +36,7 @@ class Told(NamedTuple):
 
     arms: Arms | Catalogue | DecisionSet
     side: Floats | None  # (p,), what is known of the task, if that is new
-    schema: Schema  # settled by the attributes
+    schema: Features  # settled by the attributes
 
 
 class ToldOfMany(NamedTuple):
@@ -44,7 +44,7 @@ class ToldOfMany(NamedTuple):
 
     arms: Sequence[DecisionSet]
     sides: Mapping[Name, Floats]
-    schema: Schema
+    schema: Features
 
 
 class Observed(NamedTuple):
@@ -52,7 +52,7 @@ class Observed(NamedTuple):
 
     features: Floats  # (d,)
     side: Floats | None
-    schema: Schema
+    schema: Features
 
 
 class Encoder:
@@ -63,7 +63,7 @@ class Encoder:
     makes that permanent, after a call that did not fail.
     """
 
-    def __init__(self, schema: Schema, memory: Memory) -> None:
+    def __init__(self, schema: Features, memory: Memory) -> None:
         self.schema = schema
         self._tasks = memory.tasks
         self._nothing = schema.encode_task(None)
@@ -85,7 +85,7 @@ class Encoder:
                 schema.n_task,
             )
 
-    def keep(self, schema: Schema) -> None:
+    def keep(self, schema: Features) -> None:
         """Continue with a schema that a call has settled."""
         self.schema = schema
 
@@ -148,7 +148,7 @@ class Encoder:
         return Observed(vector_of("features", item, schema.dimension), side, schema)
 
     def _about(
-        self, schema: Schema, name: Name, about: Attributes | None
+        self, schema: Features, name: Name, about: Attributes | None
     ) -> tuple[Floats | None, Floats]:
         """What is known of a task, if that is new; and what counts, (p,)."""
         known = self._tasks.sides.get(name)
@@ -161,7 +161,7 @@ class Encoder:
 
     def _arms(
         self,
-        schema: Schema,
+        schema: Features,
         arms: Arms | Items | Catalogue,
         context: Attributes | None,
         z: Floats,
@@ -190,7 +190,7 @@ class Encoder:
         return list(arms)
 
 
-def _settled(schema: Schema, arms: Any, context: Any, about: Any) -> Schema:
+def _settled(schema: Features, arms: Any, context: Any, about: Any) -> Features:
     """The schema with the numbers settled that occur in these data."""
     if isinstance(arms, Catalogue):
         if arms.schema is not None:
@@ -204,7 +204,7 @@ def _settled(schema: Schema, arms: Any, context: Any, about: Any) -> Schema:
 
 
 def _of_catalogue(
-    catalogue: Catalogue, schema: Schema, context: Attributes | None, z: Floats
+    catalogue: Catalogue, schema: Features, context: Attributes | None, z: Floats
 ) -> DecisionSet | Catalogue:
     """The items of a catalogue in a context; unchanged if the context has no effect on them."""
     if catalogue.schema is not schema:

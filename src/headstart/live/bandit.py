@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
-from headstart.features import Schema, Transformer, schema_of
+from headstart.features import Features
 from headstart.habits import check_keywords, hints
 from headstart.interfaces import Policy, PriorEstimator, check_parts
 from headstart.live import _logs, defaults, files, inputs
@@ -66,9 +66,8 @@ class MetaBandit:
     ----------
     dimension : int, optional
         The number of features, d. Give this or `features`.
-    features : Features or scikit-learn transformer, optional
-        A schema of attributes, so that items, contexts and tasks can be given as plain attributes;
-        or a fitted transformer.
+    features : Features, optional
+        A schema of attributes, so that items, contexts and tasks can be given as plain attributes.
     policy : Policy, default BayesUCB(z="slow", z_mean="arms")
         How an arm is chosen.
     prior : PriorEstimator, default Hierarchical()
@@ -108,7 +107,7 @@ class MetaBandit:
         self,
         dimension: int | None = None,
         *,
-        features: Schema | Transformer | None = None,
+        features: Features | None = None,
         policy: Policy | None = None,
         prior: PriorEstimator | None = None,
         seed: int | np.random.Generator | None = None,
@@ -117,11 +116,12 @@ class MetaBandit:
         **settings: Unpack[Options],
     ) -> None:
         check_keywords("MetaBandit", settings)
-        schema = None
-        if features is not None:
+        schema = features
+        if schema is not None:
             if dimension is not None or feature_names is not None:
                 raise ValueError("give features, or dimension and feature_names, not both")
-            schema = schema_of(features)
+            if not isinstance(schema, Features):
+                raise ValueError(f"features must be hs.Features, got {checks.short(schema)}")
             dimension = schema.dimension
             settings = {"scales": None, **settings}
         if dimension is None:
@@ -158,11 +158,11 @@ class MetaBandit:
         )
 
     @property
-    def features(self) -> Schema | None:
+    def features(self) -> Features | None:
         """The schema, with the means and scales settled so far; None if features are numbers."""
         return None if self._encoder is None else self._encoder.schema
 
-    def settle(self, features: Schema) -> None:
+    def settle(self, features: Features) -> None:
         """Take means and scales that are not settled yet from a schema.
 
         Parameters
@@ -672,7 +672,7 @@ class MetaBandit:
         seed: int | np.random.Generator | None = None,
         policy: Policy | None = None,
         prior: PriorEstimator | None = None,
-        features: Schema | Transformer | None = None,
+        features: Features | None = None,
         clock: Callable[[], float] = time.time,
         **changes: Any,
     ) -> MetaBandit:
@@ -691,9 +691,8 @@ class MetaBandit:
             For runs that can be repeated. It also determines `refresh`, if that was never set.
         policy, prior : optional
             Replacements for the saved parts. Parts of your own have to be given again.
-        features : Features or scikit-learn transformer, optional
-            A transformer has to be given again. A schema is in the file; if given, it must be the
-            same.
+        features : Features, optional
+            The schema is in the file; if given, it must be the same.
         clock : callable, default time.time
             Returns the time in seconds.
         **changes

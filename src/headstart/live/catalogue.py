@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from headstart import checks
 from headstart.arrays import Floats
-from headstart.features import Schema
+from headstart.features import Features
 from headstart.live.inputs import (
     Arms,
     ArmTable,
@@ -75,9 +75,9 @@ class Catalogue:
         *,
         dimension: int | None = None,
         feature_names: Sequence[str] | None = None,
-        features: Schema | None = None,
+        features: Features | None = None,
     ) -> None:
-        self.schema: Schema | None = None  # that encodes the items
+        self.schema: Features | None = None  # that encodes the items
         self._raw: _Raw | None = None
         if features is None:
             table, columns = _read_numbers(arms, dimension, feature_names)
@@ -204,7 +204,7 @@ class Catalogue:
             raise ValueError(f"no such item in the catalogue: {item!r}")
         return self.items.index[item]
 
-    def fit_to(self, schema: Schema) -> Schema:
+    def fit_to(self, schema: Features) -> Features:
         """Encode the items by a bandit's schema, and settle its open means and scales.
 
         Items that had settled their own are encoded again if the bandit's differ.
@@ -240,7 +240,7 @@ class Catalogue:
 class _Raw:
     """The items of a catalogue as they were given, for a schema that may still change."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Features) -> None:
         self.schema = schema  # as it was given
         # The places of some items by id, without those removed or given again; and what was given.
         self._parts: list[tuple[dict[Hashable, int], Any]] = []
@@ -257,16 +257,24 @@ class _Raw:
             places.pop(item, None)
         self._parts = [part for part in self._parts if part[0]]
 
+<<<<<<< HEAD
     def encoded(self, schema: Schema, items: CatalogueItems) -> Floats:
         """All items encoded by a schema, (K, d)."""
         features = np.empty_like(items.features)
         for places, given in self._parts:
             to, among = [items.index[item] for item in places], list(places.values())
             features[to] = _encoded(given, schema).features[among]
+=======
+    def encoded(self, schema: Features, before: Floats) -> Floats:
+        """All items encoded by a schema, in an array like the one before."""
+        features = np.empty_like(before)
+        for start, stop, items in self._parts:
+            features[start:stop] = _encoded(items, schema).features
+>>>>>>> main
         return features
 
 
-def _encoded(items: Any, schema: Schema) -> ArmTable:
+def _encoded(items: Any, schema: Features) -> ArmTable:
     """Items with attributes: their features (K, d) if fixed, else the items' own part."""
     if not has_attributes(items):
         raise ValueError(

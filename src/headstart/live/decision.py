@@ -13,7 +13,7 @@ from headstart import checks
 from headstart.arrays import Floats, Integers
 from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
-from headstart.features import Schema
+from headstart.features import Features
 from headstart.intervals import quantile
 from headstart.live._item_effects import ItemEffects
 from headstart.live.explanation import Explanation
@@ -173,7 +173,7 @@ class TaskView(NamedTuple):
     noise_scale: float
     feature_names: tuple[str, ...] = ()
     groups: Groups | None = None
-    schema: Schema | None = None
+    schema: Features | None = None
     side: Floats | None = None
     effects: ItemEffects | None = None
 

@@ -1,6 +1,6 @@
 """The default policy and prior of a bandit."""
 
-from headstart.features import Features, Schema
+from headstart.features import Features
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 
@@ -17,15 +17,13 @@ _MOST_SIDE_COEFFICIENTS = 250
 _LEAST_SIGNAL = 0.1
 
 
-def attributes_alone(schema: Schema) -> list[str]:
+def attributes_alone(schema: Features) -> list[str]:
     """The names of the attributes of tasks that are in no cross."""
-    if not isinstance(schema, Features):
-        return []
     crossed = {name for pair in schema.cross for name in pair}
     return [attribute.name for attribute in schema.task if attribute.name not in crossed]
 
 
-def prior_for(schema: Schema | None, n_side: int = 0) -> Hierarchical:
+def prior_for(schema: Features | None, n_side: int = 0) -> Hierarchical:
     """The prior for a schema (None: features are numbers), with n_side for attributes of tasks.
 
     Attributes of tasks count through their crosses. An attribute of tasks in no cross is side

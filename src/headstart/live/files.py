@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from headstart import checks, specs
 from headstart.arrays import Floats
 from headstart.atomic import atomic_write
-from headstart.features import Features, Schema, Transformed, Transformer, schema_of
+from headstart.features import Features
 from headstart.interfaces import Memory as Arrays
 from headstart.live._item_effects import FIRST, ItemSums, id_from, id_to
 from headstart.live._memory import Memory
@@ -27,8 +27,6 @@ from headstart.live.inputs import Name
 # Incremented when the meaning of a file changes.
 FORMAT = 1
 
-# Instead of a schema: a transformer, which is code and therefore not in the file.
-_TRANSFORMER = "transformer"
 
 STATE_NUMBERS = tuple(
     field.name for field in fields(State) if field.name not in ("memory", "items")
@@ -74,7 +72,7 @@ def state_arrays(state: State) -> dict[str, NDArray[np.generic]]:
 def read_state(
     header: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]], empty: Arrays, d: int
 ) -> State:
-    """The memory of a file, which must have the arrays of the prior."""
+    """The memory of a file, which must have the shapes of an empty one of the prior."""
     numbers = {name: header[name] for name in STATE_NUMBERS}
     checks.floats("the state", list(numbers.values()))
     ids = header["items"]
@@ -83,15 +81,27 @@ def read_state(
 
 
 def read_memory(arrays: Mapping[str, NDArray[np.generic]], empty: Arrays) -> Arrays:
-    """The memory of a file, which must have the arrays of the prior; lengths may have grown."""
+    """The memory of a file, which must have the shapes of an empty one of the prior."""
     memory = {}
     for name, array in empty.items():
         called = f"memory.{name}"
         stored = arrays.get(called)
-        if stored is None or stored.ndim != np.ndim(array):
+        if stored is None or not _fits(stored.shape, np.shape(array)):
             raise ValueError(f"the prior does not fit the saved memory, which has no {name}")
         memory[name] = checks.floats(called, np.asarray(stored, dtype=np.float64))
     return memory
+
+
+def _fits(shape: tuple[int, ...], empty: tuple[int, ...]) -> bool:
+    """Whether an array has the shape of an empty one, in which axes of 0 and 1 have room to grow.
+
+    An axis has room only if the array is of stored tasks, which are none in an empty memory.
+    """
+    if 0 not in empty[:1]:
+        return shape == empty
+    return len(shape) == len(empty) and all(
+        size == least or least <= 1 for size, least in zip(shape, empty, strict=True)
+    )
 
 
 @dataclass(frozen=True)
@@ -115,7 +125,7 @@ class Saved:
 
     @classmethod
     def of(
-        cls, memory: Memory, stream: UniformStream, policy: object, schema: Schema | None
+        cls, memory: Memory, stream: UniformStream, policy: object, schema: Features | None
     ) -> "Saved":
         """The content of a bandit's file."""
         file = io.BytesIO()
@@ -142,7 +152,7 @@ class Saved:
                 settings[name] = specs.rebuild(header[name], package, where=name)
         return {"features": features, **settings}
 
-    def features(self, given: Schema | Transformer | None) -> Schema | None:
+    def features(self, given: Features | None) -> Features | None:
         """The schema of the file. A given one must be the same, except for unsettled numbers."""
         stored = self.header["features"]
         if stored is None:
@@ -152,34 +162,20 @@ class Saved:
                     f"got {checks.short(given)}"
                 )
             return None
-        schema = None if given is None else schema_of(given)
-        if stored == _TRANSFORMER:
-            if not isinstance(schema, Transformed):
-                raise ValueError("features must be given again: the transformer is not in the file")
-            if list(schema.columns) != self.header["feature_names"]:
-                raise ValueError(
-                    "features must have the columns of the transformer in the file, "
-                    f"{checks.short(self.header['feature_names'])}, "
-                    f"got {checks.short(list(schema.columns))}"
-                )
-            return schema
         own = Features.from_plain(stored)
-        if schema is not None and schema.settled_as(own) != own.settled_as(schema):
+        if given is not None and given.settled_as(own) != own.settled_as(given):
             raise ValueError(
                 "features must be the same as in the file (read them with Features.from_plain), "
-                f"got {checks.short(schema)}"
+                f"got {checks.short(given)}"
             )
         return own
 
-    def common_features(self, schema: Schema | None) -> Schema | None:
+    def common_features(self, schema: Features | None) -> Features | None:
         """The common schema of this bandit and another, to merge them."""
         stored = self.header["features"]
         if stored is None and schema is None:
             return None
-        if stored == _TRANSFORMER and isinstance(schema, Transformed):
-            if list(schema.columns) == self.header["feature_names"]:
-                return schema
-        elif isinstance(stored, Mapping) and isinstance(schema, Features):
+        if stored is not None and schema is not None:
             theirs = Features.from_plain(stored)
             common = schema.settled_as(theirs)
             if common == theirs.settled_as(schema):
@@ -309,7 +305,7 @@ def save(
     memory: Memory,
     stream: UniformStream,
     policy: object,
-    schema: Schema | None,
+    schema: Features | None,
 ) -> None:
     """Write the file atomically, readable by its owner only: it holds the names of tasks."""
     if not isinstance(path, Path):
@@ -324,7 +320,7 @@ def write(
     memory: Memory,
     stream: UniformStream,
     policy: object,
-    schema: Schema | None,
+    schema: Features | None,
 ) -> None:
     """Write the content of a file, with a memory that is up to date."""
     memory.bring_up_to_date()
@@ -346,11 +342,7 @@ def write(
         "dimension": tasks.dimension,
         "settings": tasks.settings.plain(),
         "refresh_by_seed": tasks.settings.refresh_by_seed,
-        "features": schema.plain()
-        if isinstance(schema, Features)
-        else _TRANSFORMER
-        if schema
-        else None,
+        "features": None if schema is None else schema.plain(),
         "feature_names": tasks.feature_names.known,
         "policy": specs.describe(policy, "policies").plain(),
         "prior": specs.describe(population.estimator, "priors").plain(),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from headstart import checks
 from headstart.arrays import Floats
-from headstart.features import Features, Schema, Transformed
+from headstart.features import Features
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class ColumnNames(TypedDict, total=False):
     """
 
     task: str
-    features: str | Sequence[str] | Schema | ItemColumn
+    features: str | Sequence[str] | Features | ItemColumn
     reward: str
     weight: str | None
     id: str | None
@@ -104,7 +104,7 @@ class Columns:
     """
 
     task: str = "task"
-    features: str | Sequence[str] | Schema | ItemColumn = "features"
+    features: str | Sequence[str] | Features | ItemColumn = "features"
     reward: str = "reward"
     weight: str | None = None
     id: str | None = None
@@ -113,7 +113,7 @@ class Columns:
     task_type: Literal["str", "int"] | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.features, str | Features | Transformed | ItemColumn):
+        if not isinstance(self.features, str | Features | ItemColumn):
             object.__setattr__(self, "features", tuple(self.features))
         side = (self.side,) if isinstance(self.side, str) else tuple(self.side)
         object.__setattr__(self, "side", side)
@@ -132,13 +132,13 @@ class Columns:
             checks.one_of("task_type", self.task_type, ("str", "int"))
 
     @property
-    def schema(self) -> Schema | None:
+    def schema(self) -> Features | None:
         """The schema, if the features are a schema."""
-        return self.features if isinstance(self.features, Features | Transformed) else None
+        return self.features if isinstance(self.features, Features) else None
 
     def feature_columns(self) -> tuple[str, ...]:
         """The columns of the features: of lists, of ids, d of numbers, or a schema's attributes."""
-        if isinstance(self.features, Features | Transformed):
+        if isinstance(self.features, Features):
             return tuple(self.features.attributes)
         if isinstance(self.features, ItemColumn):
             return (self.features.name,)
@@ -146,7 +146,7 @@ class Columns:
 
     def feature_names(self) -> tuple[str, ...] | None:
         """The names of the features, if they have names."""
-        if isinstance(self.features, Features | Transformed):
+        if isinstance(self.features, Features):
             return self.features.columns
         return None if isinstance(self.features, str | ItemColumn) else tuple(self.features)
 
@@ -167,7 +167,7 @@ class Columns:
     def read_as_numbers(self) -> tuple[str, ...]:
         """All columns except names of tasks and ids: their text is read as numbers or times."""
         time = () if self.time is None else (self.time,)
-        are_text = isinstance(self.features, ItemColumn | Features | Transformed)
+        are_text = isinstance(self.features, ItemColumn | Features)
         features = () if are_text else self.feature_columns()
         return (*features, *self.numeric(), *time)
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from headstart import checks
 from headstart.arrays import Booleans, Floats, Integers
-from headstart.features import Features, Schema
+from headstart.features import Features
 from headstart.logs import sources, values
 from headstart.logs.columns import DecisionColumns
 from headstart.logs.sources import Piece
@@ -78,7 +78,7 @@ class LoggedDecisions:
     propensities_of_all: Floats | None
     allowed: Booleans | None = None
     times: Floats | None = None
-    features: Schema | None = None
+    features: Features | None = None
     abouts: Sequence[Mapping[str, Any] | None] | None = None
 
     def __init__(
@@ -92,7 +92,7 @@ class LoggedDecisions:
         propensities_of_all: ArrayLike | None = None,
         allowed: ArrayLike | None = None,
         times: ArrayLike | None = None,
-        features: Schema | None = None,
+        features: Features | None = None,
         abouts: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> None:
         _check_numbers_of_arms(arms)
@@ -141,7 +141,7 @@ class LoggedDecisions:
     @classmethod
     def from_items(
         cls,
-        features: Schema,
+        features: Features,
         *,
         tasks: Sequence[str | int],
         items: Any,

@@ -12,7 +12,7 @@ import numpy as np
 
 from headstart import checks
 from headstart.arrays import Booleans
-from headstart.features import Features, Schema, Transformed
+from headstart.features import Features
 from headstart.logs import sources, values
 from headstart.logs.columns import Columns, ItemColumn
 from headstart.logs.report import WRONG_UNIT, Example, LogReport, Tally, TaskCount, examples_of
@@ -408,7 +408,7 @@ def check_log(
     return reading.report
 
 
-def n_features(logs: Any, features: str | Sequence[str] | Schema | ItemColumn) -> int:
+def n_features(logs: Any, features: str | Sequence[str] | Features | ItemColumn) -> int:
     """The number of features in a log: of columns, or the length of the first list.
 
     Parameters
@@ -429,7 +429,7 @@ def n_features(logs: Any, features: str | Sequence[str] | Schema | ItemColumn) -
     >>> n_features(pd.DataFrame({"x": [[1.0, 2.0, 3.0]]}), "x")
     3
     """
-    if isinstance(features, Features | Transformed):
+    if isinstance(features, Features):
         return features.dimension
     if isinstance(features, ItemColumn):
         return int(features.matrix.shape[1])

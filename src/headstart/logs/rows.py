@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.arrays import Booleans, Floats, Integers
-from headstart.features import Schema
+from headstart.features import Features
 from headstart.kernels.compilation import compiled
 from headstart.logs import values
 from headstart.logs.columns import Columns, ItemColumn
@@ -258,7 +258,7 @@ class _Reading:
         features[unknown] = np.nan
         return features
 
-    def encoded(self, schema: Schema) -> tuple[Floats, Sequence[Floats]]:
+    def encoded(self, schema: Features) -> tuple[Floats, Sequence[Floats]]:
         """Features and what is known of tasks, from columns of attributes."""
         columns = {name: self._batch.column(name) for name in schema.attributes}
         found = schema.read_log(columns, is_text=self._piece.is_text)

@@ -11,7 +11,7 @@ from headstart.environments import Synthetic
 from headstart.intervals import Interval, interval
 from headstart.learners.oful import OPT, paper_learners
 from headstart.paper.studies import our_learner
-from headstart.plotting.curves import plot_cumulative
+from headstart.plotting.curves import plot
 from headstart.plotting.style import figure
 from headstart.policies import OFUL
 from headstart.progress import Progress
@@ -87,5 +87,5 @@ def plot_demo(results: dict[str, xr.Dataset], path: Path) -> None:
             values = results[setting][variable].mean("task").expand_dims("task")
             if variable == "regret":
                 values = values.drop_sel(learner=OPT)  # always 0
-            plot_cumulative(axis, values, label=f"cumulative {variable} ({unit})")
+            plot(axis, values, "round", label=f"cumulative {variable} ({unit})")
             axis.set_title(title)

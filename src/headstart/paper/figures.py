@@ -199,6 +199,6 @@ def _tasks(
     every = xr.concat([flat, learned, own], "learner", join="exact")
     order = [ORACLE, *learned["learner"].to_numpy(), ITL, OURS]
     unit = played_under(main, results).unit
-    return f"λ = {value:g}", lambda axes: curves.plot_against_tasks(
-        axes, every.sel(learner=order), label=f"regret of a test task ({unit})"
+    return f"λ = {value:g}", lambda axes: curves.plot(
+        axes, every.sel(learner=order), "trained", label=f"regret of a test task ({unit})"
     )

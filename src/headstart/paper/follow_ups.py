@@ -11,8 +11,7 @@ from headstart.paper.report import Verdicts, count_text, run_named
 from headstart.paper.tables import outcome_table, regret_table, summary_table, verdict_table
 from headstart.paper.verdicts import Verdict
 from headstart.plotting import study_figures as panels
-from headstart.plotting.document import Block, Heading, Items, Paragraph, Picture
-from headstart.plotting.files import write_document
+from headstart.plotting.document import Block, Heading, Items, Paragraph, Picture, write_document
 from headstart.plotting.study_figures import Panel, bands_text
 from headstart.plotting.study_results import StudyResults
 from headstart.progress import Progress

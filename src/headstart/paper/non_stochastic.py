@@ -20,8 +20,15 @@ from headstart.paper.interpretations import Interpretation, ReportSection, Resul
 from headstart.paper.report import Verdicts, count_text, run_named
 from headstart.paper.rules import Equals, Lower, Side
 from headstart.paper.tables import outcome_table, regret_table, summary_table
-from headstart.plotting.document import Block, Cell, Heading, Items, Paragraph, Picture, Table
-from headstart.plotting.files import write_document
+from headstart.plotting.document import (
+    Block,
+    Heading,
+    Items,
+    Paragraph,
+    Picture,
+    Table,
+    write_document,
+)
 from headstart.plotting.numbers import measured_text, true_minus
 from headstart.plotting.style import figure, style
 from headstart.policies import OFUL, Thompson
@@ -314,13 +321,13 @@ def _growth_blocks(
 
 def growth_table(of_learners: Sequence[Growth], horizons: Sequence[int]) -> Table:
     """Regrets by horizon, the exponent, and what it says."""
-    rows: list[list[str | Cell]] = []
+    rows: list[list[str]] = []
     for one in of_learners:
-        cell = Cell("undecided")
+        cell = "undecided"
         if one.exponent.high < LINEAR:
-            cell = Cell("below linear", "positive")
+            cell = "below linear"
         elif one.exponent.low > LINEAR:
-            cell = Cell("linear", "negative")
+            cell = "linear"
         regrets = [measured_text(regret) for regret in one.regrets]
         rows.append([one.learner, *regrets, f"{one.exponent:.2f}", cell])
     header = ["learner", *(f"{h} rounds" for h in horizons), "exponent", "growth"]

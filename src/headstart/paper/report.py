@@ -18,8 +18,15 @@ from headstart.paper.verdicts import (
     by_sentence,
     hold_together,
 )
-from headstart.plotting.document import Block, Heading, Items, Paragraph
-from headstart.plotting.files import write_document, write_tables
+from headstart.plotting.document import (
+    SUFFIXES,
+    Block,
+    Heading,
+    Items,
+    Paragraph,
+    write_document,
+    write_tables,
+)
 from headstart.plotting.study_report import paired_table, setting_text, totals_table
 from headstart.progress import Progress
 from headstart.studies.digests import code_digest, versions
@@ -96,13 +103,13 @@ def run_named(
 
 
 def write_report(sections: Sequence[ReportSection], results: Results, out: Path) -> Verdicts:
-    """Write figures, tables and report.md, .html and .pdf; return the verdicts by section."""
+    """Write figures, tables and report.md and .html; return the verdicts by section."""
     verdicts = [(section, section.verdicts(results)) for section in sections]
     blocks = list(_opening(verdicts))
     for section, some in verdicts:
         blocks += _section(section, some, results, out / "figures")
     blocks += [Heading("How the verdicts are reached"), Items(_RULES), *_closing(sections)]
-    documents = [out / f"report{suffix}" for suffix in (".md", ".html", ".pdf")]
+    documents = [out / f"report{suffix}" for suffix in SUFFIXES]
     write_document(blocks, *documents, figures="figures")
     write_tables(blocks, out / "tables")
     return verdicts

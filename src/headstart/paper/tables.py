@@ -6,16 +6,16 @@ from dataclasses import asdict
 from headstart.intervals import interval
 from headstart.paper.interpretations import ReportSection, Results
 from headstart.paper.rules import Equals, Outcome, OutcomeKind
-from headstart.paper.verdicts import SentenceKind, SentenceVerdict, Verdict
-from headstart.plotting.document import Cell, CellKind, Table
+from headstart.paper.verdicts import SentenceVerdict, Verdict
+from headstart.plotting.document import Table
 from headstart.plotting.numbers import interval_text, measured_text
 from headstart.studies.results import totals
 
-_OUTCOMES: dict[OutcomeKind, Cell] = {
-    "holds": Cell("yes", "positive"),
-    "fails": Cell("no", "negative"),
-    "undecided": Cell("?"),
-    "uninformative": Cell("="),
+_OUTCOMES: dict[OutcomeKind, str] = {
+    "holds": "yes",
+    "fails": "no",
+    "undecided": "?",
+    "uninformative": "=",
 }
 
 
@@ -23,16 +23,14 @@ def sentence_table(
     sentences: Sequence[SentenceVerdict], sections: Mapping[str, ReportSection]
 ) -> Table:
     """One row per sentence of the paper, with the claims that it makes."""
-    rows: list[list[str | Cell]] = []
+    rows: list[list[str]] = []
     for verdict in sentences:
         about = ", ".join(
             f"{name} {_numbers(sections[name], some)}" for name, some in verdict.verdicts.items()
         )
         text = sentence_text(verdict, sections)
         sentence = verdict.sentence
-        rows.append(
-            [f"“{sentence.quote}”", sentence.where, about, verdict_cell(verdict.kind, text)]
-        )
+        rows.append([f"“{sentence.quote}”", sentence.where, about, text])
     return Table(
         ["sentence", "where", "claims", "verdict"], rows, frozenset({0, 1, 2, 3}), name="sentences"
     )
@@ -40,10 +38,10 @@ def sentence_table(
 
 def summary_table(verdicts: Sequence[tuple[ReportSection, Sequence[Verdict]]]) -> Table:
     """One row per claim of several sections."""
-    rows: list[list[str | Cell]] = []
+    rows: list[list[str]] = []
     for section, some in verdicts:
         for number, verdict in enumerate(some, 1):
-            cell = verdict_cell(verdict.kind, verdict_text(section, verdict))
+            cell = verdict_text(section, verdict)
             n = str(verdict.main.difference.replications)
             name = f"{section.name}\N{NO-BREAK SPACE}{number}"
             rows.append([name, verdict.claim.text, cell, n])
@@ -73,7 +71,7 @@ def regret_table(sections: Sequence[ReportSection], results: Results) -> Table:
 def verdict_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
     """Each claim, its verdict and the underlying difference, with its sign and n."""
     letters = section.letters()
-    rows: list[list[str | Cell]] = []
+    rows: list[list[str]] = []
     for number, verdict in enumerate(verdicts, 1):
         claim = verdict.claim
         detail = difference_text(verdict.main)
@@ -86,7 +84,7 @@ def verdict_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
                 str(number),
                 claim.text,
                 source,
-                verdict_cell(verdict.kind, verdict_text(section, verdict)),
+                verdict_text(section, verdict),
                 claim.rule.difference,
                 detail,
                 str(verdict.main.difference.replications),
@@ -99,10 +97,10 @@ def verdict_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
 def outcome_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
     """Every interpretation, with its letter and meaning, and what holds under it."""
     letters = section.letters()
-    rows: list[list[str | Cell]] = []
+    rows: list[list[str]] = []
     for one in section.interpretations:
         outcomes = [verdict.outcomes.get(one.key) for verdict in verdicts]
-        cells = [_OUTCOMES[outcome.kind] if outcome else Cell("–") for outcome in outcomes]
+        cells = [_OUTCOMES[outcome.kind] if outcome else "–" for outcome in outcomes]
         judged = [outcome.kind for outcome in outcomes if outcome]
         rows.append(
             [f"{letters[one.key]}: {one.label}", *cells, f"{judged.count('holds')}/{len(judged)}"]
@@ -141,13 +139,6 @@ _CONTRARY: dict[OutcomeKind, str] = {
     "uninformative": "all learners are about equal",
 }
 
-_CELLS: dict[SentenceKind, CellKind] = {
-    "reproduced": "positive",
-    "reproduced otherwise": "partial",
-    "in part": "partial",
-    "not reproduced": "negative",
-}
-
 
 def verdict_text(section: ReportSection, verdict: Verdict) -> str:
     """The verdict in words, with the interpretations behind it."""
@@ -184,11 +175,6 @@ def named(section: ReportSection, keys: Sequence[str]) -> str:
     first, *more = keys
     also = f" and {len(more)} more" if more else ""
     return f"{section.letters()[first]} ({section.interpretation(first).label}){also}"
-
-
-def verdict_cell(kind: SentenceKind, text: str) -> Cell:
-    """A cell that shows a verdict, styled by its kind."""
-    return Cell(text, _CELLS[kind])
 
 
 def difference_text(outcome: Outcome) -> str:

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from headstart import checks
 from headstart.arrays import Floats
-from headstart.intervals import quantile, standard_errors
 from headstart.live import TaskView
+from headstart.plotting.curves import band
 from headstart.plotting.style import PALETTE
 
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (2, 1)), (0, (4, 1, 1, 1)), (0, (1, 1)))
@@ -131,13 +131,7 @@ def plot_reward_by_age(axes: Axes, rewards: Mapping[str, ArrayLike]) -> None:
     for i, (name, values) in enumerate(rewards.items()):
         array = checks.floats(name, values)
         age = np.arange(1, array.shape[1] + 1)
-        mean = array.mean(0)
-        half = quantile(len(array)) * standard_errors(array)
-        look = _look(i)
-        axes.plot(age, mean, label=name, **look)
-        axes.fill_between(
-            age, mean - half, mean + half, color=look["color"], alpha=0.15, linewidth=0
-        )
+        band(axes, age, array, name, _look(i))
         longest = max(longest, array.shape[1])
     axes.set_xlabel("age of the task (rounds)")
     axes.set_ylabel("mean reward per round")

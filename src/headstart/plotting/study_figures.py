@@ -117,8 +117,8 @@ def cumulative(
 ) -> Panel:
     """A cumulative variable at one λ, or at each learner's best."""
     label = f"cumulative {variable} ({played.unit})"
-    return title or at_text(played, value) + played.after, lambda axes: curves.plot_cumulative(
-        axes, played.chosen(value, variable), label=label
+    return title or at_text(played, value) + played.after, lambda axes: curves.plot(
+        axes, played.chosen(value, variable), "round", label=label
     )
 
 
@@ -129,13 +129,13 @@ def difference(
 
     `without` are learners to leave out, for instance because they would take most of the height.
     """
-    reference = str(played.reference)
     names = [name for name in played.learners if name not in without]
-    return title or minus_text(played), lambda axes: curves.plot_cumulative_difference(
+    return title or minus_text(played), lambda axes: curves.plot(
         axes,
         played.chosen(value).sel(learner=names),
-        reference,
+        "round",
         label=f"difference in cumulative regret ({played.unit})",
+        reference=played.reference,
     )
 
 
@@ -145,44 +145,44 @@ def over_training(played: StudyResults, value: float | None, title: str | None =
     if value is None:
         swept = len(played.study.regularization) > 1
         at = f"each at its best λ (N = {played.size})" if swept else "over completed tasks"
-    return title or at, lambda axes: curves.plot_against_tasks(
-        axes, played.by_training(value), label=f"regret of a test task ({played.unit})"
+    return title or at, lambda axes: curves.plot(
+        axes, played.by_training(value), "trained", label=f"regret of a test task ({played.unit})"
     )
 
 
 def training_difference(played: StudyResults, value: float | None) -> Panel:
     """Regret of a test task minus the reference's, against the number of training tasks."""
-    reference = str(played.reference)
-    return minus_text(played), lambda axes: curves.plot_difference_against_tasks(
+    return minus_text(played), lambda axes: curves.plot(
         axes,
         played.by_training(value),
-        reference,
+        "trained",
         label=f"difference in regret ({played.unit})",
+        reference=played.reference,
     )
 
 
 def per_task(played: StudyResults, value: float | None) -> Panel:
     """Regret of each task of a sequence."""
-    return at_text(played, value), lambda axes: curves.plot_per_task(
-        axes, played.chosen(value), label=f"regret per task ({played.unit})"
+    return at_text(played, value), lambda axes: curves.plot(
+        axes, played.chosen(value), "task", label=f"regret per task ({played.unit})"
     )
 
 
 def per_task_difference(played: StudyResults, value: float | None) -> Panel:
     """Regret of each task of a sequence minus the reference's."""
-    reference = str(played.reference)
-    return minus_text(played), lambda axes: curves.plot_per_task_difference(
+    return minus_text(played), lambda axes: curves.plot(
         axes,
         played.chosen(value),
-        reference,
+        "task",
         label=f"difference in regret per task ({played.unit})",
+        reference=played.reference,
     )
 
 
 def sweep(played: StudyResults, title: str | None = None, *, log: bool = False) -> Panel:
     """Regret against λ; with `log`, on a logarithmic vertical axis."""
-    return title or f"over λ{played.after}", lambda axes: curves.plot_against_regularization(
-        axes, played.regrets, label=f"regret ({played.unit})", log=log
+    return title or f"over λ{played.after}", lambda axes: curves.plot(
+        axes, played.regrets, "regularization", label=f"regret ({played.unit})", log=log
     )
 
 
@@ -190,12 +190,12 @@ def sweep_difference(
     played: StudyResults, _: float | None = None, title: str | None = None
 ) -> Panel:
     """Regret minus the reference's at the same λ, against λ."""
-    reference = str(played.reference)
-    return (
-        title or minus_text(played),
-        lambda axes: curves.plot_difference_against_regularization(
-            axes, played.regrets, reference, label=f"difference in regret ({played.unit})"
-        ),
+    return title or minus_text(played), lambda axes: curves.plot(
+        axes,
+        played.regrets,
+        "regularization",
+        label=f"difference in regret ({played.unit})",
+        reference=played.reference,
     )
 
 

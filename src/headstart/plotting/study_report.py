@@ -1,4 +1,4 @@
-"""The report of any study: Markdown, HTML and PDF, with figures, tables and the manifest."""
+"""The report of any study: Markdown and HTML, with figures, tables and the manifest."""
 
 from __future__ import annotations
 
@@ -14,9 +14,19 @@ import xarray as xr
 from headstart import checks
 from headstart.frames import frame
 from headstart.intervals import Interval, interval
-from headstart.plotting.document import Block, Cell, Heading, Items, Paragraph, Table
-from headstart.plotting.files import write_document, write_tables
-from headstart.plotting.html import body
+from headstart.plotting.document import (
+    SUFFIXES,
+    Block,
+    Heading,
+    Items,
+    Paragraph,
+    Strong,
+    Table,
+    body,
+    markdown,
+    write_document,
+    write_tables,
+)
 from headstart.plotting.numbers import (
     interval_texts,
     measured_texts,
@@ -60,7 +70,7 @@ class WrittenReport:
         named: list[Block] = []
         for table in self.tables.values():
             named += [Paragraph(table.caption), table]
-        return body(named, Path())
+        return body(markdown(named, "."))
 
 
 def write_study_report(
@@ -119,7 +129,7 @@ def write_study_report(
     >>> _ = studies.run(study, Path("out/small"), workers=1)
     >>> written = plotting.write_study_report(Path("out/small"), Path("out/report"))
     >>> [path.name for path in written.documents]
-    ['report.md', 'report.html', 'report.pdf']
+    ['report.md', 'report.html']
     """
     place, out = StudyFolder(Path(folder)), Path(out)
     if not place.results.is_file():
@@ -136,7 +146,7 @@ def write_study_report(
     manifest = json.loads(place.manifest.read_text(encoding="utf-8"))
     blocks = list(study_blocks(played, regularizations, out / "figures", all_pairs=all_pairs))
     blocks += _manifest(manifest)
-    documents = [out / f"report{suffix}" for suffix in (".md", ".html", ".pdf")]
+    documents = [out / f"report{suffix}" for suffix in SUFFIXES]
     write_document(blocks, *documents, figures="figures")
     write_tables(blocks, out / "tables", of=study.name)
     tables = {
@@ -188,7 +198,7 @@ def totals_table(played: StudyResults, values: Sequence[float], name: str = "tot
     best = at_best(regret, swept=played.study.swept)
     learners = [str(learner) for learner in regret["learner"].to_numpy()]
     header: list[str] = ["learner"]
-    columns: list[Sequence[str | Cell]] = [learners]
+    columns: list[Sequence[str]] = [learners]
     records: list[dict[str, object]] = []
     for value in values:
         at = f"λ = {regularization_text(value)}"
@@ -222,7 +232,7 @@ def training_table(played: StudyResults, value: float | None, name: str) -> Tabl
         sizes[i]
         for i in np.linspace(0, len(sizes) - 1, min(len(sizes), _SIZES)).round().astype(int)
     }
-    columns: list[Sequence[str | Cell]] = [played.learners]
+    columns: list[Sequence[str]] = [played.learners]
     records: list[dict[str, object]] = []
     for n in sizes:
         column = _means(regrets.sel(trained=n), played.learners)
@@ -253,7 +263,7 @@ def paired_table(
     against = None if all_pairs else played.reference
     comparisons = compare(played.compared(value), against, all_pairs=all_pairs)
     differences = interval_texts([one.difference for one in comparisons])
-    rows: list[list[str | Cell]] = [
+    rows: list[list[str]] = [
         [
             f"{one.learner} − {one.reference}",
             difference,
@@ -289,20 +299,20 @@ def _means(values: xr.DataArray, learners: Sequence[str]) -> dict[str, Interval]
 
 def _measured(
     column: Mapping[str, Interval], learning: Sequence[str], *, least: bool = True
-) -> list[str | Cell]:
+) -> list[str]:
     """A column of means; with `least`, the smallest one of a learner is bold."""
     texts = measured_texts(list(column.values()))
     lowest = min((column[name].mean for name in learning), default=None) if least else None
     return [
-        Cell(text, "best") if name in learning and mean.mean == lowest else text
+        Strong(text) if name in learning and mean.mean == lowest else text
         for text, (name, mean) in zip(texts, column.items(), strict=True)
     ]
 
 
-def _conclusion(one: Comparison) -> Cell:
+def _conclusion(one: Comparison) -> str:
     if not one.certain:
-        return Cell("undecided")
-    return Cell("less", "positive") if one.difference.mean < 0 else Cell("more", "negative")
+        return "undecided"
+    return "less" if one.difference.mean < 0 else "more"
 
 
 def _record(learner: str, value: float, variable: str, mean: Interval) -> dict[str, object]:

@@ -1,7 +1,6 @@
 """Prior estimators: the prior of the next task, learned from completed ones."""
 
 from headstart.priors.average import Average
-from headstart.priors.corollary2 import Corollary2
 from headstart.priors.fixed import Fixed
 from headstart.priors.hierarchical import Hierarchical
 from headstart.priors.known_variances import KnownVariances
@@ -11,7 +10,6 @@ from headstart.priors.subspace import Subspace
 
 __all__ = [
     "Average",
-    "Corollary2",
     "Fixed",
     "Hierarchical",
     "KnownVariances",

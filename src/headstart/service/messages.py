@@ -176,18 +176,6 @@ class DecisionRequest(Message):
     idempotency_key: Name | None = None
 
 
-class LooseDecisionRequest(DecisionRequest):
-    """A decision from another protocol, which knows neither sides nor schemas.
-
-    told: what is known of the context and the task, together. The bandit's schema, or its
-    `side_names`, says which is which; unknown names are ignored, in arms too. deferred: whether the
-    arm may never be shown.
-    """
-
-    told: Attributes = {}
-    deferred: bool = False
-
-
 class ServiceChoice(Message):
     """What the service would have chosen in shadow mode, and with what chance."""
 

@@ -31,8 +31,7 @@ class Agent(Protocol):
     are independent: a slice of the state plays as it does in the full state.
 
     If tasks overlap (`headstart.schedules`), a task plays from the state at its start, and `learn`
-    gets the state at its end: other tasks may have been learned in between. An agent that can take
-    m arms per round, when `rounds.n_chosen` asks for them, sets `chooses_several = True`.
+    gets the state at its end: other tasks may have been learned in between.
 
     >>> class First:
     ...     name = "first"

@@ -27,7 +27,6 @@ def simulate(
     replications: int = 1,
     seed: int | np.random.Generator | None = 0,
     schedule: Schedule | None = None,
-    n_chosen: int = 1,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Results:
@@ -54,8 +53,6 @@ def simulate(
         attribute `seed`.
     schedule : Schedule, optional
         Which task plays next, such as `schedules.InParallel(5)`; by default, one after another.
-    n_chosen : int, default 1
-        How many arms are chosen in a round, m.
     workers : int, optional
         The number of threads, one per core by default. The results do not depend on it.
     progress : callable, optional
@@ -65,9 +62,7 @@ def simulate(
     -------
     Results
         An `xarray.Dataset` with choice, reward and regret over (learner, replication, task, round).
-        If tasks overlap, the coordinate `turn` says when each round was played. With m > 1 arms per
-        round, choice and reward have one more dimension, `position`, and regret is against the sum
-        of the m best means.
+        If tasks overlap, the coordinate `turn` says when each round was played.
 
     Examples
     --------
@@ -93,7 +88,6 @@ def simulate(
         seed=seed,
         workers=workers,
         progress=progress,
-        n_chosen=n_chosen,
         schedule=schedule,
     )
     return run.scheduled(n).isel(trained=0)
@@ -109,7 +103,6 @@ def evaluate(
     horizon: int,
     replications: int = 1,
     seed: int | np.random.Generator | None = 0,
-    n_chosen: int = 1,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Results:
@@ -128,7 +121,7 @@ def evaluate(
         M.
     horizon : int
         The number of rounds of a task, T.
-    replications, seed, n_chosen, workers, progress
+    replications, seed, workers, progress
         As for `simulate`.
 
     Returns
@@ -164,6 +157,5 @@ def evaluate(
         seed=seed,
         workers=workers,
         progress=progress,
-        n_chosen=n_chosen,
     )
     return run.tests(sizes, m).assign_coords(trained=sizes)

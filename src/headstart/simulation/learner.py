@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from headstart import checks
 from headstart.arrays import Floats
@@ -15,7 +14,6 @@ from headstart.interfaces import (
     Memory,
     Policy,
     PriorEstimator,
-    RunningBias,
     by_parts,
     check_parts,
     n_side,
@@ -61,7 +59,6 @@ class Learner:
     policy: Policy
     prior: PriorEstimator
     joint: bool = False
-    chooses_several: ClassVar[bool] = True
     # The last memories and their priors: many test tasks start from each.
     _last: list[tuple[State, Prior]] = field(default_factory=list, init=False, repr=False)
 
@@ -98,11 +95,7 @@ class Learner:
             scores = self.policy.scores(estimates, rounds.uniforms)
             choices, rewards = rounds.choose_largest(scores)
             next_arms = None if rounds.over else rounds.arms
-            if rounds.n_chosen > 1:
-                _learn_several(estimate, running_bias, rounds, rewards)
-                if next_arms is not None:
-                    estimate.read(next_arms)
-            elif running_bias is None:
+            if running_bias is None:
                 estimate.learn_choices(arms, choices, rewards, next_arms)
             else:
                 estimate.learn_choices(arms, choices, rewards)
@@ -157,7 +150,6 @@ class Optimal:
     """
 
     name: str = "OPT"
-    chooses_several: ClassVar[bool] = True
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
         """0: only ties are random."""
@@ -176,16 +168,3 @@ class Optimal:
     def learn(self, state: State, played: Episode) -> State:
         """Nothing is learned."""
         return state
-
-
-def _learn_several(
-    estimate: RunningEstimate, running_bias: RunningBias | None, rounds: Rounds, rewards: Floats
-) -> None:
-    """Learn the rewards (R, m) of the arms chosen last, one after another."""
-    features = rounds.features
-    for i in range(rounds.n_chosen):
-        x = features[:, i].reshape(*rounds.lead, rounds.dimension)
-        y = rewards[:, i].reshape(rounds.lead)
-        estimate.observe(x, y)
-        if running_bias is not None:
-            estimate.move(running_bias.observe(x, y))

@@ -29,8 +29,7 @@ class Rounds:
 
     An agent sees the task's side information, the arms of the round, its random numbers and the
     rewards of the arms it chose: no means, no other rewards, no later arms. It must not modify
-    these arrays. If `n_chosen` is m > 1, a round takes m different arms, and choices, rewards and
-    features have m entries per round: (R, m) instead of (R,).
+    these arrays.
 
     Parameters
     ----------
@@ -38,8 +37,6 @@ class Rounds:
         The task.
     uniforms : ndarray of shape (…, T, n + 1)
         The agent's random numbers in [0, 1); the last one breaks ties.
-    n_chosen : int, default 1
-        How many arms a round takes, m.
 
     Examples
     --------
@@ -52,8 +49,8 @@ class Rounds:
            [1, 1, 1, 1]])
     """
 
-    def __init__(self, task: Task, uniforms: Floats, n_chosen: int = 1) -> None:
-        self.lead, self.n_chosen = task.lead, n_chosen
+    def __init__(self, task: Task, uniforms: Floats) -> None:
+        self.lead = task.lead
         self.horizon, self.n_arms, self.dimension = task.horizon, task.n_arms, task.dimension
         # What is known of the task before its first round, (…, p), or None.
         self.side = task.side
@@ -63,12 +60,7 @@ class Rounds:
         self._ties = np.ascontiguousarray(by_round(uniforms[..., -1], 1))
         self.replications = self._ties.shape[1]
         self._rows = np.arange(self.replications)
-        # The axis of a round's arms, if there are several.
-        self._several: tuple[int, ...] = ()
-        if n_chosen > 1:
-            self._several, self._rows = (n_chosen,), self._rows[:, None]
-            _check_several(task, n_chosen)
-        self._choices = np.empty((*self._ties.shape, *self._several), dtype=np.int64)
+        self._choices = np.empty(self._ties.shape, dtype=np.int64)
         self._rewards = np.empty(self._choices.shape)
         self._propensities: Floats | None = None
         self._played = 0
@@ -103,7 +95,7 @@ class Rounds:
 
         Parameters
         ----------
-        choices : array_like of int of shape (R,) or (R, m)
+        choices : array_like of int of shape (R,)
             The indices of the arms.
         propensities : array_like of the same shape, optional
             The probabilities with which these arms were chosen, if the agent knows them: they
@@ -117,17 +109,14 @@ class Rounds:
         if self.over:
             raise self._no_more()
         given = np.asarray(choices)
-        if given.shape != (self.replications, *self._several) or given.dtype.kind not in "iu":
-            each = "one" if not self._several else f"{self.n_chosen} in a row"
+        if given.shape != (self.replications,) or given.dtype.kind not in "iu":
             raise ValueError(
-                f"choices must be {self.replications * self.n_chosen} integers, {each} per "
-                f"replication, got {given.dtype} of shape {given.shape}"
+                f"choices must be {self.replications} integers, one per replication, "
+                f"got {given.dtype} of shape {given.shape}"
             )
         if given.min() < 0 or given.max() >= self.n_arms:
             wrong = given[(given < 0) | (given >= self.n_arms)][0]
             raise ValueError(f"choices must be from 0 to {self.n_arms - 1}, got {wrong}")
-        if self._several and not np.diff(np.sort(given, axis=-1), axis=-1).all():
-            raise ValueError("choices must be different arms in a replication, got one twice")
         t = self._played
         if propensities is not None:
             self._record_propensities(propensities)
@@ -147,7 +136,7 @@ class Rounds:
 
         Returns
         -------
-        choices : ndarray of int of shape (R,) or (R, m)
+        choices : ndarray of int of shape (R,)
             The indices of the arms.
         rewards : ndarray of the same shape
             The rewards.
@@ -160,8 +149,7 @@ class Rounds:
             expected = (*self.lead, self.n_arms)
             raise ValueError(f"scores must have shape (…, K) = {expected}, got {flat.shape}")
         choices, rewards = self._choices[t], self._rewards[t]
-        choose = kernels.choose if not self._several else kernels.choose_several
-        valid = choose(
+        valid = kernels.choose(
             flat.reshape(self.replications, self.n_arms),
             self._ties[t],
             self._payoffs[t],
@@ -169,15 +157,13 @@ class Rounds:
             rewards,
         )
         if not valid:
-            if np.isnan(flat).any():
-                raise ValueError(f"scores must be numbers, got NaN in round {t + 1}")
-            raise ValueError("scores must be finite to choose several arms, got ∞")
+            raise ValueError(f"scores must be numbers, got NaN in round {t + 1}")
         self._end_round()
         return choices, rewards
 
     @property
     def features(self) -> Floats:
-        """The features of the arms chosen last, (R, d) or (R, m, d)."""
+        """The features of the arms chosen last, (R, d)."""
         if not self._played:
             raise ValueError("features of the arms chosen last: nothing was chosen yet")
         t = self._played - 1
@@ -185,12 +171,12 @@ class Rounds:
 
     @property
     def choices(self) -> Integers:
-        """The arms chosen so far, (…, t) or (…, t, m)."""
+        """The arms chosen so far, (…, t)."""
         return self._so_far(self._choices)
 
     @property
     def rewards(self) -> Floats:
-        """Their rewards, (…, t) or (…, t, m)."""
+        """Their rewards, (…, t)."""
         return self._so_far(self._rewards)
 
     @property
@@ -214,19 +200,15 @@ class Rounds:
         if statistics is None:
             rounds = np.arange(self._played).reshape(-1, *(1,) * self._rows.ndim)
             features = self._arms[rounds, self._rows, self._choices[: self._played]]
-            n = self._played * self.n_chosen
-            statistics = TaskStatistics.from_data(
-                features.swapaxes(0, 1).reshape(*self.lead, n, self.dimension),
-                rewards.reshape(*self.lead, n),
-            )
+            shape = (*self.lead, self._played, self.dimension)
+            statistics = TaskStatistics.from_data(features.swapaxes(0, 1).reshape(shape), rewards)
         if self.side is not None:
             statistics = replace(statistics, side=self.side)
         return Episode(choices=choices, rewards=rewards, statistics=statistics)
 
     def _record_propensities(self, propensities: ArrayLike) -> None:
         told = checks.floats("propensities", propensities)
-        meaning = "(R, m)" if self._several else "(R,)"
-        checks.shape("propensities", told, self._choices.shape[1:], meaning)
+        checks.shape("propensities", told, (self.replications,), "(R,)")
         if told.min() <= 0.0 or told.max() > 1.0:
             wrong = told[(told <= 0.0) | (told > 1.0)][0]
             raise ValueError(f"propensities must be above 0 and at most 1, got {wrong}")
@@ -235,9 +217,9 @@ class Rounds:
         self._propensities[self._played] = told
 
     def _so_far(self, array: NDArray[Number]) -> NDArray[Number]:
-        """An array over (T, R, …) as (…, t, …), for the rounds played so far."""
+        """An array over (T, R) as (…, t), for the rounds played so far."""
         played = array[: self._played].swapaxes(0, 1)
-        return played.reshape(*self.lead, self._played, *self._several)
+        return played.reshape(*self.lead, self._played)
 
     def _end_round(self) -> None:
         self._played += 1
@@ -249,13 +231,3 @@ class Rounds:
 
     def _no_more(self) -> ValueError:
         return ValueError(f"a task has {self.horizon} rounds, all of which are played")
-
-
-def _check_several(task: Task, n_chosen: int) -> None:
-    """Check that several arms can be chosen in a round of the task."""
-    if n_chosen > task.n_arms:
-        raise ValueError(
-            f"n_chosen must be at most the number of arms, {task.n_arms}, got {n_chosen}"
-        )
-    if task.adversary is not None:
-        raise ValueError(f"n_chosen must be 1 against an adversary that reacts, got {n_chosen}")

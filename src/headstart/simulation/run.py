@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from headstart import checks
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Floats
 from headstart.core.task import Task, realised
 from headstart.interfaces import Environment, PreparableEnvironment
 from headstart.progress import Progress
@@ -55,19 +55,15 @@ class Drawn:
 
     task: Task
     uniforms: Floats
-    n_chosen: int
 
     def rounds(self, part: slice) -> Rounds:
         """Some replications of the task, as an agent sees it."""
-        return Rounds(self.task[part], self.uniforms[part], self.n_chosen)
+        return Rounds(self.task[part], self.uniforms[part])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TaskRecord:
-    """Choices, rewards, regrets and propensities of one agent in one task, as views.
-
-    Each is (R, T); with m arms per round, all except regrets are (R, T, m).
-    """
+    """Choices, rewards, regrets and propensities (R, T) of one agent in one task, as views."""
 
     choice: NDArray[np.int32]
     reward: Floats
@@ -87,16 +83,14 @@ class TaskRecord:
 class Record:
     """Choices, rewards, regrets, propensities over (learner, trained, replication, task, round).
 
-    A propensity is 0 if the agent does not report it. With `n_chosen` = m arms per round, all
-    except regrets have one more dimension.
+    A propensity is 0 if the agent does not report it.
     """
 
-    def __init__(self, *shape: int, n_chosen: int = 1) -> None:
-        of_arms = shape if n_chosen == 1 else (*shape, n_chosen)
-        self.choice = np.empty(of_arms, dtype=np.int32)
-        self.reward = np.empty(of_arms)
+    def __init__(self, *shape: int) -> None:
+        self.choice = np.empty(shape, dtype=np.int32)
+        self.reward = np.empty(shape)
         self.regret = np.empty(shape)
-        self.propensity = np.zeros(of_arms)
+        self.propensity = np.zeros(shape)
 
     def at(self, learner: int, trained: int, task: int) -> TaskRecord:
         """The entries of one agent in one task."""
@@ -122,7 +116,6 @@ class Run:
         seed: int | np.random.Generator | None,
         workers: int | None,
         progress: Progress | None,
-        n_chosen: int,
         schedule: Schedule | None = None,
     ) -> None:
         checks.having(
@@ -136,7 +129,6 @@ class Run:
         )
         delay = getattr(self._schedule, "delay", None)
         checks.count("the schedule's delay", cast(int, delay), least=0)
-        self._n_chosen = checks.count("n_chosen", n_chosen)
         self._horizon = checks.count("horizon", horizon)
         self._replications = checks.count("replications", replications)
         self._seed = _seed(seed)
@@ -148,7 +140,7 @@ class Run:
         self._environment = environment
         self._agents = _check_agents(known(environment)) if callable(known) else known
         for agent in self._agents:
-            _check_abilities(agent, self._n_chosen, self._schedule.delay)
+            _check_abilities(agent, self._schedule.delay)
 
     def scheduled(self, n_tasks: int) -> Results:
         """Play tasks in the order of the schedule, learning from each; `trained` has length 1."""
@@ -210,21 +202,19 @@ class Run:
         ]
 
     def _record(self, n_sizes: int, n_tasks: int) -> Record:
-        shape = (len(self._agents), n_sizes, self._replications, n_tasks, self._horizon)
-        return Record(*shape, n_chosen=self._n_chosen)
+        return Record(len(self._agents), n_sizes, self._replications, n_tasks, self._horizon)
 
     def _dataset(self, record: Record) -> Results:
         dims = ("learner", "trained", "replication", "task", "round")
-        of_arms = dims if self._n_chosen == 1 else (*dims, "position")
         _, _, replications, n_tasks, horizon = record.regret.shape
         variables: dict[str, Any] = {
-            "choice": (of_arms, record.choice, {"long_name": "index of the arm played"}),
-            "reward": (of_arms, record.reward),
+            "choice": (dims, record.choice, {"long_name": "index of the arm played"}),
+            "reward": (dims, record.reward),
             "regret": (dims, record.regret, {"long_name": "best mean less the mean played"}),
         }
         if record.propensity.any():
             told = np.where(record.propensity > 0.0, record.propensity, np.nan)
-            variables["propensity"] = (of_arms, told, {"long_name": "probability of that choice"})
+            variables["propensity"] = (dims, told, {"long_name": "probability of that choice"})
         cohorts = getattr(self._environment, "cohorts", None)
         shared = {} if cohorts is None else {"cohort": ("replication", cohorts)}
         return Results(
@@ -262,7 +252,7 @@ class Run:
         checks.count(f"{agent.name}.n_uniforms(…)", n_uniforms, least=0)
         rng = self._rng(_AGENT, zlib.crc32(agent.name.encode()), kind, number)
         uniforms = draw_uniforms(task, n_uniforms, rng)
-        return Drawn(task=task, uniforms=uniforms, n_chosen=self._n_chosen)
+        return Drawn(task=task, uniforms=uniforms)
 
     def _rng(self, *key: int) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=key))
@@ -420,18 +410,15 @@ def _left_as_shown(
     yield
     for arms, task, rounds in zip(before, tasks, every, strict=False):
         choices, rewards = rounds.choices, rounds.rewards
-        paid = np.take_along_axis(task.rewards[:, : choices.shape[1]], _by_arm(choices), -1)
-        same = task.adversary is not None or np.array_equal(paid.reshape(rewards.shape), rewards)
+        paid = np.take_along_axis(task.rewards[:, : choices.shape[1]], choices[..., None], -1)[
+            ..., 0
+        ]
+        same = task.adversary is not None or np.array_equal(paid, rewards)
         if not same or not np.array_equal(arms, task.arms):
             what = "arms" if same else "choices or rewards"
             raise ValueError(
                 f"{agent.name} must not write to the {what} that it is shown: write to a copy"
             )
-
-
-def _by_arm(choices: Integers) -> Integers:
-    """Choices (R, t) or (R, t, m) as (R, t, m)."""
-    return choices[..., None] if choices.ndim == 2 else choices
 
 
 def _chunks(task: Task) -> list[slice]:
@@ -480,12 +467,8 @@ def _check_agents(agents: Sequence[AnyAgent]) -> list[AnyAgent]:
     return known
 
 
-def _check_abilities(agent: AnyAgent, n_chosen: int, delay: int) -> None:
-    """Check that the agent can choose this many arms per round, and play with late rewards."""
-    if n_chosen > 1 and not getattr(agent, "chooses_several", False):
-        raise ValueError(
-            f"n_chosen must be 1 for {agent.name}, which chooses one arm per round, got {n_chosen}"
-        )
+def _check_abilities(agent: AnyAgent, delay: int) -> None:
+    """Check that the agent can play with late rewards."""
     if delay > 0 and not isinstance(agent, JointAgent | InformedAgent):
         raise ValueError(
             f"the schedule must have no delay for {agent.name}, which needs every reward before "

@@ -64,14 +64,14 @@ class RunningTasks:
         """Learn rewards that have arrived."""
         task = self._tasks[arrived.task]
         others = self._others(task)
-        rewards = arrived.rewards.reshape(*task.statistics.lead, -1)
+        rewards = arrived.rewards.reshape(task.statistics.lead)
         features = arrived.features.reshape(*rewards.shape, -1)
-        task.statistics = task.statistics + TaskStatistics.from_data(features, rewards)
+        new = TaskStatistics.from_data(features[..., None, :], rewards[..., None])
+        task.statistics = task.statistics + new
         if self._moves:
             task.estimate = None
         if task.estimate is not None:
-            for i in range(rewards.shape[-1]):
-                task.estimate[0].observe(features[..., i, :], rewards[..., i])
+            task.estimate[0].observe(features, rewards)
         if self._share:
             self._all = self._prior.absorb(others, task.statistics)
             for other in self._tasks.values():

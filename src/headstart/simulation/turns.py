@@ -23,11 +23,11 @@ class Arrived:
     ----------
     task : int
         The number of the task.
-    choices : ndarray of int of shape (R,) or (R, m)
+    choices : ndarray of int of shape (R,)
         The arms that were chosen.
     rewards : ndarray of the same shape
         Their rewards.
-    features : ndarray of shape (R, d) or (R, m, d)
+    features : ndarray of shape (R, d)
         Their features.
     ended : bool
         Whether these are the last rewards of the task.
@@ -83,7 +83,6 @@ class Turns:
         self.n_tasks, one = len(rounds), rounds[0]
         self.lead, self.replications = one.lead, one.replications
         self.horizon, self.n_arms, self.dimension = one.horizon, one.n_arms, one.dimension
-        self.n_chosen = one.n_chosen
         self._late: deque[Arrived] = deque()
         self._played = 0
         self.over = False

@@ -63,11 +63,9 @@ def play_agents(
                 replications=len(replications),
                 seed=seed,
                 schedule=study.schedule_built(),
-                n_chosen=study.n_chosen,
                 workers=1,
                 progress=progress,
             ).expand_dims(trained=[0])
-            played = _summed(played)
         else:
             played = evaluate(
                 environment,
@@ -77,11 +75,10 @@ def play_agents(
                 horizon=study.horizon,
                 replications=len(replications),
                 seed=seed,
-                n_chosen=study.n_chosen,
                 workers=1,
                 progress=progress,
             )
-            played = _averaged(_summed(played), keep=study.keep_test_tasks)
+            played = _averaged(played, keep=study.keep_test_tasks)
     # A schedule is drawn for each shard, so that turns differ between shards.
     kept = played.drop_vars(["choice", "turn"], errors="ignore").rename(learner="agent")
     kept = kept.assign_coords(replication=list(replications))
@@ -90,14 +87,6 @@ def play_agents(
         "sources": json.dumps(sources(study)),
     }
     return kept.transpose("agent", "trained", "replication", ...)
-
-
-def _summed(played: xr.Dataset) -> xr.Dataset:
-    """The reward of a round, summed over its arms if there are several."""
-    if "position" not in played.dims:
-        return played
-    of_arms = played.drop_vars("propensity", errors="ignore")
-    return of_arms.assign(reward=played["reward"].sum("position"))
 
 
 def _averaged(played: xr.Dataset, *, keep: bool) -> xr.Dataset:

@@ -42,11 +42,10 @@ SAME_IN_FOLDER = (
     "shard",
     "seed",
     "schedule",
-    "n_chosen",
 )
 
 # Keys that a file omits if they have their defaults.
-_LEFT_OUT = {"about", "keep_test_tasks", "schedule", "n_chosen"}
+_LEFT_OUT = {"about", "keep_test_tasks", "schedule"}
 
 _FORBIDDEN = set('/\\:*?"<>|')
 
@@ -246,7 +245,6 @@ class StudySettings(TypedDict, total=False):
     seed: int
     keep_test_tasks: bool
     schedule: Schedule | Spec | None
-    n_chosen: int
     about: str
     folder: str
 
@@ -287,8 +285,6 @@ class Study:
         Whether results have every test task as well as their mean.
     schedule : Spec, optional
         Which task of a sequence plays next (`headstart.schedules`); by default, one after another.
-    n_chosen : int, default 1
-        How many arms are chosen in a round.
     about : str, optional
         A text about the study.
     folder : str, optional
@@ -324,7 +320,6 @@ class Study:
     seed: int = 0
     keep_test_tasks: bool = False
     schedule: Spec | None = None
-    n_chosen: int = 1
     about: str = field(default="", compare=False)
     folder: str = field(default="", compare=False)
 
@@ -336,7 +331,7 @@ class Study:
             # Settings of the other protocol do not distinguish two studies.
             if PROTOCOL_OF.get(f.name, self.protocol) != self.protocol:
                 object.__setattr__(self, f.name, f.default)
-        for name in ("horizon", "tasks", "test_tasks", "replications", "shard", "n_chosen"):
+        for name in ("horizon", "tasks", "test_tasks", "replications", "shard"):
             checks.count(name, getattr(self, name))
         checks.count("seed", self.seed, least=0)
         if not isinstance(self.keep_test_tasks, bool):

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from headstart import checks
 from headstart.arrays import Floats
-from headstart.priors.corollary2 import corollary2_regularization
 from headstart.theory.setting import Setting
 
 # The paper's C: 4 as in Theorem 3 of Abbasi-Yadkori et al.; 2√2 would suffice.
@@ -263,7 +262,9 @@ def paper_regularization(*, horizon: int, variance: ArrayLike) -> Floats:
     >>> hs.theory.paper_regularization(horizon=50, variance=[0.01, 1.0])
     array([2.  , 0.02])
     """
-    return corollary2_regularization(horizon=horizon, variance=variance)
+    product = np.asarray(horizon, dtype=np.float64) * np.asarray(variance, dtype=np.float64)
+    positive = product > 0.0
+    return np.asarray(np.where(positive, 1.0 / np.where(positive, product, 1.0), np.inf))
 
 
 def bayes_regularization(*, noise_scale: float, dimension: int, variance: ArrayLike) -> Floats:

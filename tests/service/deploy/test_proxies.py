@@ -104,6 +104,7 @@ def certified(folder: Path) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=str(folder / "cert.pem"))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("command", [nginx, caddy])
 def test_behind_a_proxy_decisions_are_made_and_links_lead_on(
     command: Callable[[Path, str, int], list[str]], tmp_path: Path

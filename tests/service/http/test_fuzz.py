@@ -16,7 +16,6 @@ from headstart.service.engine.service import Service
 pytestmark = pytest.mark.slow
 
 NEWS = "/v1/bandits/news"
-EXAMPLES = 12
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +50,10 @@ def _found(operation: Any) -> Any:
     return operation.ok()
 
 
+@pytest.mark.parametrize("examples", [4, pytest.param(12, marks=pytest.mark.nightly)])
 def test_every_route_with_requests_made_from_the_description(
     real: tuple[httpx.Client, Service, Path],
+    examples: int,
 ) -> None:
     client, service, folder = real
     names = prepare(client)
@@ -60,7 +61,7 @@ def test_every_route_with_requests_made_from_the_description(
     for operation in operations(client):
 
         @settings(
-            max_examples=EXAMPLES,
+            max_examples=examples,
             deadline=None,
             derandomize=True,
             database=None,

@@ -302,12 +302,6 @@ class Service:
         with self.database.reading() as connection:
             return [bandits.view(connection, row) for row in bandits.all_bandits(connection)]
 
-    def versions(self) -> dict[str, tuple[BanditConfiguration, int]]:
-        """The configuration of each bandit, and how often its catalogue has changed."""
-        with self.database.reading() as connection:
-            rows = bandits.all_bandits(connection)
-            return {row.name: (row.configuration, row.catalogue_version) for row in rows}
-
     def items(self, bandit: str, *, after: str | None = None, limit: int = 1000) -> list[Item]:
         """Items of the catalogue by id, after `after`."""
         with self.database.reading() as connection:
@@ -350,11 +344,6 @@ class Service:
         """A decision, its reasons and its outcome."""
         with self.database.reading() as connection:
             return decisions.record(connection, bandits.named(connection, bandit), decision)
-
-    def decision_of_key(self, bandit: str, key: str) -> str | None:
-        """The decision that an idempotency key got, None if there is none."""
-        with self.database.reading() as connection:
-            return decisions.of_key(connection, bandits.named(connection, bandit).id, key)
 
     def export(
         self, bandit: str, start: float, end: float, *, rewarded: bool

@@ -8,7 +8,7 @@ import secrets
 import time
 import traceback
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache, partial
@@ -21,7 +21,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headstart.service.engine.service import Service
-from headstart.service.http import ofrep, personalizer, problems
+from headstart.service.http import problems
 from headstart.service.http.decoding import (
     DisconnectedError,
     Headers,
@@ -172,9 +172,8 @@ class Application:
             "jobs": jobs,
             "metrics": self._metrics,
             "description": _described,
-            "wait": self._completions.wait,
         }
-        self._table = RouteTable([*ROUTES, *ofrep.ROUTES, *personalizer.ROUTES])
+        self._table = RouteTable(ROUTES)
         self._waiting = 0
         prefix = secrets.token_hex(4)
         self._ids = (f"{prefix}-{n:x}" for n in itertools.count(1))
@@ -202,8 +201,6 @@ class Application:
         else:
             request_id = next(self._ids)
         method, template = scope["method"], "other"
-        route: Route | None = None
-        names: dict[str, str] = {}
         raw_path = scope.get("raw_path") or scope["path"].encode()
         path = raw_path.decode("latin-1")
         try:
@@ -226,7 +223,7 @@ class Application:
         except DisconnectedError:
             status = 499
         except Exception as error:  # every error becomes an answer
-            status = await self._refuse(send, error, request_id, route, names)
+            status = await self._refuse(send, error, request_id)
         method = method if method in _METHODS else "other"
         seconds = time.perf_counter() - start
         self._metrics.count(template, method, status, seconds)
@@ -280,8 +277,6 @@ class Application:
                 arguments["query"] = decode_query(route.query, query)
             if route.takes_upload:
                 arguments["upload"] = None
-            if route.takes_headers:
-                arguments["headers"] = headers
             if route.body is not None and (body or not route.body_optional):
                 arguments["body"] = await _off_loop_if_long(body, decode, route.decoder, body)
             return await self._called(route, arguments)
@@ -329,15 +324,12 @@ class Application:
         call = partial(route.function, **resources, **arguments)
         if route.waits:
             answer = await self._completions.wait(call())
-        elif route.is_coroutine:
-            answer = await call()
         else:
             answer = await asyncio.to_thread(call)
         if isinstance(answer, Stream):
             return route.status, answer.parts, [(b"content-type", answer.content_type.encode())]
         if isinstance(answer, Text):
-            kind = (b"content-type", answer.content_type.encode())
-            return answer.status, answer.content, [kind, *answer.headers]
+            return route.status, answer.content, [(b"content-type", answer.content_type.encode())]
         return route.status, b"" if route.status == 204 else _encode(answer), [_JSON_HEADER]
 
     async def _page(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> int:
@@ -359,15 +351,8 @@ class Application:
             self._log_error(error, request_id)  # the answer has begun, and cannot be changed
         return status
 
-    async def _refuse(
-        self,
-        send: Send,
-        error: Exception,
-        request_id: str,
-        route: Route | None,
-        names: Mapping[str, str],
-    ) -> int:
-        """Answer with a problem, or in the route's own form. Returns the status."""
+    async def _refuse(self, send: Send, error: Exception, request_id: str) -> int:
+        """Answer with a problem. Returns its status."""
         expected = problems.from_exception(error)
         if isinstance(error, SQLAlchemyError):
             self._log.event(
@@ -380,9 +365,6 @@ class Application:
         headers = problems.headers_of(expected)
         if status in (408, 413):
             headers.append((b"connection", b"close"))  # the rest of the body is not read
-        if route is not None and route.refusal is not None:
-            status, content = route.refusal(expected, names)
-            headers[0] = _JSON_HEADER
         await _respond(send, status, content, headers, request_id)
         return status
 

@@ -1,13 +1,12 @@
 """Routes: every call of the interface; calls are routed, decoded and described from these.
 
 A route is a function. Its name, docstring and types are the operation's name, summary and schemas;
-it asks for what it needs by the names of its parameters: `service`, `jobs`, `metrics`,
-`description` and `wait` (which awaits futures) of the application, `body`, `query`, `headers` and
-`upload` of the call, or a name in the path.
+it asks for what it needs by the names of its parameters: `service`, `jobs`, `metrics` and
+`description` of the application, `body`, `query` and `upload` of the call, or a name in the path.
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import date
@@ -69,23 +68,16 @@ from headstart.service.messages import (
 
 VERSION = "v1"
 JSON = "application/json"
-_RESOURCES = ("service", "jobs", "metrics", "description", "wait")  # of the application
+_RESOURCES = ("service", "jobs", "metrics", "description")  # of the application
 _LARGEST_FIT = 2**31 - 1
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Text(msgspec.Struct):
-    """An answer that is not JSON of a message, or has another status or other headers."""
+    """An answer that is not JSON of a message."""
 
     content: bytes
     content_type: str
-    status: int = 200
-    headers: list[tuple[bytes, bytes]] = []
-
-
-# An error in another protocol's form, its status and JSON, given the names in the path.
-Refusal = Callable[[ServiceError, Mapping[str, str]], tuple[int, bytes]]
-Wait = Callable[[Future[Any]], Awaitable[Any]]
 
 
 class Stream(msgspec.Struct):
@@ -101,7 +93,6 @@ class Route:
 
     errors: the statuses of its own refusals. answer: the type of the answer, for one row if the
     body is one `row` or a list of rows; None without a message, when media is the content type.
-    refusal: the form of errors, if not problems.
     """
 
     method: str
@@ -119,11 +110,7 @@ class Route:
     names: tuple[str, ...]  # in the path
     resources: tuple[str, ...]  # what the function needs of the application
     takes_upload: bool  # whether the body may be a log instead
-    takes_headers: bool
-    # The function returns a future or a coroutine; otherwise it runs in a thread.
-    waits: bool
-    is_coroutine: bool
-    refusal: Refusal | None
+    waits: bool  # whether the function returns a future; otherwise it runs in a thread
     decoder: Decoder[Any]  # of the body, or of one row
     rows_decoder: Decoder[list[Any]]
 
@@ -146,13 +133,11 @@ def route(
     path: str,
     role: Role | None,
     *,
-    to: list[Route] = ROUTES,
-    refusal: Refusal | None = None,
     status: int = 200,
     errors: Sequence[int] = (),
     media: str = JSON,
 ) -> Callable[[F], F]:
-    """A function that answers a method and a path, added to a list of routes."""
+    """A function that answers a method and a path, added to `ROUTES`."""
 
     def add(function: F) -> F:
         signature = inspect.signature(function)
@@ -165,7 +150,7 @@ def route(
             answer = get_args(get_args(answers)[0])[0]
         body = types.get("body")
         body_optional = body is not None and signature.parameters["body"].default is None
-        to.append(
+        ROUTES.append(
             Route(
                 method=method,
                 path=path,
@@ -182,10 +167,7 @@ def route(
                 names=tuple(compile_path(path)[2]),
                 resources=tuple(name for name in _RESOURCES if name in types),
                 takes_upload="upload" in types,
-                takes_headers="headers" in types,
                 waits=waits,
-                is_coroutine=inspect.iscoroutinefunction(function),
-                refusal=refusal,
                 decoder=Decoder(body if row is None else row),
                 rows_decoder=Decoder(list[row]),  # type: ignore[valid-type]
             )

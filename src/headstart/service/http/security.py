@@ -6,7 +6,6 @@ from headstart.service.store.database import Database
 from headstart.service.store.keys import Key, Keys
 
 _LOCAL_NAMES = (b"localhost", b"127.0.0.1", b"[::1]")
-_KEY_HEADERS = (b"x-api-key", b"ocp-apim-subscription-key")  # of OFREP and of Personalizer
 _ADMIN_WITHOUT_KEYS = Key(id="", name="no key needed", role="admin", created=0.0, revoked=None)
 
 
@@ -35,12 +34,9 @@ class Security:
         return key
 
     def key_of(self, headers: Headers) -> Key:
-        """The key of a call: `Authorization: Bearer hs_…`, or in the form of other protocols."""
+        """The key of a call: `Authorization: Bearer hs_…`."""
         scheme, _, text = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-        if scheme.lower() != "bearer":
-            others = (headers.get(name, b"") for name in _KEY_HEADERS)
-            text = next(filter(None, others), b"").decode("latin-1")
-        if not text:
+        if scheme.lower() != "bearer" or not text:
             raise ServiceError(
                 401, "Unauthorized", "a key must be sent as Authorization: Bearer hs_…, got none"
             )

@@ -22,7 +22,7 @@ from headstart.service.engine.requests.tasks import (
     open_all,
     write_learned,
 )
-from headstart.service.engine.requests.telling import Shown, Told, new_of, strict, told
+from headstart.service.engine.requests.telling import Shown, Told, new_of, told
 from headstart.service.engine.sums import ratio_of
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import (
@@ -114,9 +114,8 @@ def decide(
     keys = Keys(transaction, bandit, requests, DecisionAnswer)
     wanted = []
     catalogue, names = bandit.catalogue, bandit.model.feature_names
-    for place, loose in enumerate(requests):
+    for place, request in enumerate(requests):
         try:
-            request = strict(bandit, loose)
             before = keys.answer(request) if keys else None
             if before is not None:
                 answers[place] = before

@@ -4,20 +4,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from headstart.arrays import Floats, floats
 from headstart.features import Features
-from headstart.features.values import flat
 from headstart.live.stored import DecisionSet
 from headstart.service import schemas
 from headstart.service.engine.bandits import Bandit
 from headstart.service.messages import (
     DecisionRequest,
-    LooseDecisionRequest,
     ObservationRequest,
-    Side,
     invalid,
 )
 from headstart.service.store.queries.tasks import TaskEntry
@@ -31,36 +27,6 @@ class Told(NamedTuple):
 
 
 NOTHING = Told(None, None)
-
-
-def strict(bandit: Bandit, request: DecisionRequest) -> DecisionRequest:
-    """A request in the words of the bandit: what is known has its side, and only what it has."""
-    if not isinstance(request, LooseDecisionRequest):
-        return request
-    if request.deferred and bandit.configuration.default_reward is not None:
-        raise invalid(
-            "a decision may be deferred only without a default_reward, which it would count"
-            f" as, got {bandit.configuration.default_reward:g}"
-        )
-    given = {name: getattr(request, name) for name in DecisionRequest.__struct_fields__}
-    try:
-        known = flat(request.told, "context")
-        if bandit.schema is None:
-            names = bandit.configuration.side_names
-            if names and all(name in known for name in names):
-                given["side"] = msgspec.convert([known[name] for name in names], Side)
-        else:
-            sides = bandit.schema.sides
-            for field, side in (("context", "context"), ("about", "task")):
-                given[field] = {n: value for n, value in known.items() if sides.get(n) == side}
-            if isinstance(request.arms, dict):
-                given["arms"] = {
-                    arm: {n: v for n, v in flat(own, arm).items() if sides.get(n) == "item"}
-                    for arm, own in request.arms.items()
-                }
-    except ValueError as error:  # msgspec's is one too
-        raise invalid(str(error)) from None
-    return DecisionRequest(**given)
 
 
 def told(bandit: Bandit, request: DecisionRequest | ObservationRequest) -> Told:

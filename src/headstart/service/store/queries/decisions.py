@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import msgspec
 import numpy as np
 from sqlalchemy import (
     ColumnElement,
@@ -32,7 +31,7 @@ from headstart.service.store.prepared import LISTED, Lookup
 from headstart.service.store.queries import parts as parts_of_rewards
 from headstart.service.store.queries import tasks
 from headstart.service.store.queries.bandits import BanditRow
-from headstart.service.store.schema import DECISION_STATUS, PENDING, decisions, idempotency
+from headstart.service.store.schema import DECISION_STATUS, PENDING, decisions
 from headstart.service.store.schema import tasks as task_table
 
 PAGE = 50
@@ -156,15 +155,6 @@ def record(connection: Connection, bandit: BanditRow, decision: str) -> Decision
             for key, part in sorted(rewarded.get(decision, {}).items(), key=lambda p: p[1].order)
         ],
     )
-
-
-def of_key(connection: Connection, bandit: int, key: str) -> str | None:
-    """The decision that an idempotency key got, None if there is none."""
-    query = select(idempotency.c.answer).where(
-        idempotency.c.bandit == bandit, idempotency.c.key == key
-    )
-    answer = connection.execute(query).scalar_one_or_none()
-    return None if answer is None else str(msgspec.json.decode(answer)["id"])
 
 
 def scanned(dimension: int) -> int:
