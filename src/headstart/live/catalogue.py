@@ -257,20 +257,12 @@ class _Raw:
             places.pop(item, None)
         self._parts = [part for part in self._parts if part[0]]
 
-<<<<<<< HEAD
-    def encoded(self, schema: Schema, items: CatalogueItems) -> Floats:
+    def encoded(self, schema: Features, items: CatalogueItems) -> Floats:
         """All items encoded by a schema, (K, d)."""
         features = np.empty_like(items.features)
         for places, given in self._parts:
             to, among = [items.index[item] for item in places], list(places.values())
             features[to] = _encoded(given, schema).features[among]
-=======
-    def encoded(self, schema: Features, before: Floats) -> Floats:
-        """All items encoded by a schema, in an array like the one before."""
-        features = np.empty_like(before)
-        for start, stop, items in self._parts:
-            features[start:stop] = _encoded(items, schema).features
->>>>>>> main
         return features
 
 
