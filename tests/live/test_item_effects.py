@@ -255,9 +255,10 @@ def test_a_task_and_its_decision_give_one_explanation() -> None:
     bandit, catalogue = taught()[0], hs.Catalogue(ITEMS)
     item = max(EFFECTS, key=lambda name: abs(EFFECTS[name]))
     decision = shown(bandit, catalogue, "task 0", item)
+    effect = bandit.item_effects()[item]
     of_decision, view = bandit.explain(decision), bandit.task("task 0")
     of_task = view.explain(ITEMS[item], arm=item)
-    assert of_task.item_effect == bandit.item_effects()[item] != 0.0
+    assert of_task.item_effect == effect != 0.0
     assert of_task.mean == pytest.approx(of_decision.mean, rel=1e-9)
     assert of_task.width == pytest.approx(of_decision.width, rel=1e-9)
     assert view.interval(ITEMS[item], arm=item) == of_task.interval
