@@ -221,7 +221,7 @@ def _of_catalogue(
         allowed=np.ones(len(items.ids), dtype=np.bool_),
         is_whole=True,
         columns=None,
-        index=items.index,
+        index=items.places,
         are_items=True,
     )
 

@@ -31,7 +31,7 @@ class CatalogueItems(NamedTuple):
 
     features: Floats  # (K, d)
     ids: tuple[Hashable, ...]
-    index: Mapping[Hashable, int]  # of every id
+    places: Mapping[Hashable, int]  # by id
 
 
 class Catalogue:
@@ -102,7 +102,7 @@ class Catalogue:
         return len(self.items.ids)
 
     def __contains__(self, item: object) -> bool:
-        return isinstance(item, Hashable) and item in self.items.index
+        return isinstance(item, Hashable) and item in self.items.places
 
     def __repr__(self) -> str:
         keys = self.ids
@@ -145,15 +145,15 @@ class Catalogue:
             return ids
 
     def _append(self, table: ArmTable) -> list[Hashable]:
-        features, ids, index = self.items
+        features, ids, places = self.items
         n = len(table.features)
         new = list(range(self._next, self._next + n) if table.ids is None else table.ids)
         for key in new:
-            if key in index:
+            if key in places:
                 raise ValueError(f"arms must be new items, but {key!r} is already in the catalogue")
         added = {key: i for i, key in enumerate(new, len(ids))}
         self.items = CatalogueItems(
-            np.concatenate([features, table.features]), (*ids, *new), {**index, **added}
+            np.concatenate([features, table.features]), (*ids, *new), {**places, **added}
         )
         self._next += n
         self._names.note(table.columns)
@@ -202,7 +202,7 @@ class Catalogue:
     def _find(self, item: Hashable) -> int:
         if item not in self:
             raise ValueError(f"no such item in the catalogue: {item!r}")
-        return self.items.index[item]
+        return self.items.places[item]
 
     def fit_to(self, schema: Features) -> Features:
         """Encode the items by a bandit's schema, and settle its open means and scales.
@@ -261,7 +261,7 @@ class _Raw:
         """All items encoded by a schema, (K, d)."""
         features = np.empty_like(items.features)
         for places, given in self._parts:
-            to, among = [items.index[item] for item in places], list(places.values())
+            to, among = [items.places[item] for item in places], list(places.values())
             features[to] = _encoded(given, schema).features[among]
         return features
 
