@@ -15,7 +15,7 @@ with open(f"{__file__}i", encoding="utf-8") as _stub:
         name: home
         for home, name in re.findall(r"^from ([\w.]+) import (\w+) as", _stub.read(), re.MULTILINE)
     }
-__all__ = [*_HOME]
+__all__ = list(_HOME)
 
 # Found as attributes like those of __all__, but not taken by `from headstart import *`.
 _MODULES = (
