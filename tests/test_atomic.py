@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,46 +74,22 @@ def parts(folder: Path) -> list[Path]:
     return sorted(folder.glob(".*.part"))
 
 
-def test_parts_of_killed_processes_are_removed_by_the_next_write(tmp_path: Path) -> None:
-    target, other = tmp_path / "it.txt", tmp_path / "it.txt.b"
-    for path in (target, target, other):
-        with writing(path):
-            pass
-    assert len(parts(tmp_path)) == 2  # the second writer removed the part of the first
-    with writing(target) as alive:
-        with atomic_write(target) as temporary:
-            temporary.write_text("complete")
-        # Left: the part of a living process, and that of another path.
-        assert len(parts(tmp_path)) == 2
-        assert any(f"-{alive.pid}-" in part.name for part in parts(tmp_path))
-    with atomic_write(target) as temporary:
-        temporary.write_text("again")
-    with atomic_write(other) as temporary:
-        temporary.write_text("other")
-    assert sorted(tmp_path.iterdir()) == [target, other]
-    assert target.read_text() == "again"
-
-
-def test_a_part_of_a_process_whose_number_is_used_again_is_removed(tmp_path: Path) -> None:
-    """As in a container, where a restarted service has the number that it had before."""
+def test_the_part_of_a_killed_process_is_removed_a_day_later(tmp_path: Path) -> None:
     target = tmp_path / "it.txt"
+    target.write_text("old")
+    with writing(target):
+        pass
+    assert target.read_text() == "old"
+    (left,) = parts(tmp_path)
+    with writing(target), atomic_write(tmp_path / "other.txt"):
+        assert len(parts(tmp_path)) == 3
+    day_before = time.time() - 25 * 3600
+    os.utime(left, (day_before, day_before))
     with atomic_write(target) as temporary:
         temporary.write_text("new")
-        own = temporary.name
-        # Another thread's part of the same process stays.
-        tmp_path.joinpath(own.replace(".part", "0.part")).touch()
-        before, start, random = own.rpartition("-")[0], *own.rpartition("-")[2].split(".")[:2]
-        reused = tmp_path / f"{before}-{int(start) - 1}.{random}.part"
-        reused.touch()
-        foreign = tmp_path / own.replace(own.split(".")[3].split("-")[0], "0" * 8)
-        foreign.touch()
-        with atomic_write(target) as second:
-            second.write_text("newer")
-        assert not reused.exists()
-        assert foreign.exists()
-        assert temporary.exists()
     assert target.read_text() == "new"
-    assert len(parts(tmp_path)) == 2
+    assert len(parts(tmp_path)) == 1
+    assert not left.exists()
 
 
 @pytest.mark.parametrize(

@@ -227,11 +227,12 @@ def test_settings_are_checked(make: Callable[..., object], name: str, value: Any
 
 
 def test_an_error_for_an_unknown_name_lists_the_known() -> None:
+    package: Any = hs  # type checkers see what there is
     unknown: Any = "binary"
     _raises(lambda: Synthetic(reward=unknown), "linear, winner", "'binary'")
     _raises(lambda: checks.one_of("study", "mars", ["synthetic", "lastfm"]), "lastfm, synthetic")
     with pytest.raises(AttributeError, match="bandits"):
-        hs.bandits  # noqa: B018
+        package.bandits  # noqa: B018
 
 
 def test_synthetic_mean() -> None:

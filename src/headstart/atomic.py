@@ -1,19 +1,16 @@
 """Atomic writes: a file is complete or absent."""
 
-import hashlib
 import os
 import secrets
-import socket
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_SUFFIX = ".part"
-# Longer names are hashed: a file system takes 255 bytes, including what a part's name adds.
-_LONGEST_NAME = 150
-
-_HAS_PROC = Path("/proc/self/stat").exists()
+_PREFIX, _SUFFIX = ".headstart-", ".part"
+# A part this old was left by a process that was killed: no write takes a day.
+_LEFT_BEHIND = 24 * 3600.0
 
 
 @contextmanager
@@ -22,18 +19,21 @@ def atomic_write(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
 
     A new file has the mode, without the umask, from its first byte on; a replaced file keeps its
     mode. If the path is a symbolic link, its target is replaced. A killed process leaves its part
-    behind, which the next write of the path removes.
+    behind, which a write into this folder removes a day later.
     """
     target = Path(os.path.realpath(path))
-    kept = _mode_of(target)
+    kept = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    if kept is not None and not target.is_file():
+        raise FileExistsError(f"{target} exists and is not a file")
     target.parent.mkdir(parents=True, exist_ok=True)
-    _remove_leftovers(target)
-    own = f"{_process(os.getpid())}.{secrets.token_hex(4)}"
-    temporary = target.with_name(f"{_prefix(target)}{own}{_SUFFIX}")
+    for part in target.parent.glob(f"{_PREFIX}*{_SUFFIX}"):
+        with suppress(OSError):  # another process may be removing it
+            if time.time() - part.stat().st_mtime > _LEFT_BEHIND:
+                part.unlink()
+    temporary = target.with_name(f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
-    handle = os.open(temporary, flags, mode if kept is None else kept & mode)
+    os.close(os.open(temporary, flags, mode if kept is None else kept & mode))
     try:
-        os.close(handle)
         if kept is not None:
             temporary.chmod(kept)
         yield temporary
@@ -43,64 +43,6 @@ def atomic_write(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
         _sync(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _mode_of(target: Path) -> int | None:
-    """The permissions of the existing file; None if there is none."""
-    try:
-        found = target.stat().st_mode
-    except FileNotFoundError:
-        return None
-    if not stat.S_ISREG(found):
-        raise FileExistsError(f"{target} exists and is not a file")
-    return stat.S_IMODE(found)
-
-
-def _prefix(target: Path) -> str:
-    """How the names of this host's parts of the target begin."""
-    name = target.name
-    if len(os.fsencode(name)) > _LONGEST_NAME:
-        name = hashlib.sha256(os.fsencode(name)).hexdigest()[:32]
-    host = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
-    return f".{name}.{host}-"
-
-
-def _process(pid: int) -> str | None:
-    """A process as its number and start time, since numbers are reused; None if gone."""
-    try:
-        content = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
-        if _HAS_PROC or not _exists(pid):
-            return None
-        return f"{pid}-0"
-    # After the name, which may hold anything: the state, 18 other fields, the start.
-    fields = content.rpartition(b")")[2].split()
-    return None if fields[0] == b"Z" else f"{pid}-{fields[19].decode()}"
-
-
-def _exists(pid: int) -> bool:
-    if os.name != "posix":  # where signal 0 would end it
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return True
-
-
-def _remove_leftovers(target: Path) -> None:
-    """Remove the parts of this host's processes that are gone."""
-    prefix = _prefix(target)
-    for entry in os.scandir(target.parent):
-        name = entry.name
-        if name.startswith(prefix) and name.endswith(_SUFFIX):
-            process = name[len(prefix) :].partition(".")[0]
-            pid = process.partition("-")[0]
-            if pid.isdecimal() and _process(int(pid)) != process:
-                with suppress(OSError):
-                    Path(entry.path).unlink()
 
 
 def _sync(path: Path) -> None:
