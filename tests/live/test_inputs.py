@@ -53,7 +53,7 @@ def test_rows_of_a_polars_frame_are_the_arms() -> None:
         greedy().decide("user", pl.DataFrame({"price": [1.0], "title": ["x"]}))
     assert hs.Catalogue(pl.DataFrame(FEATURES)).feature_names == ("price", "age")
     mixed = pl.DataFrame({"price": [1, 2], "new": [True, False]})
-    assert hs.Catalogue(mixed).features.tolist() == [[1.0, 1.0], [2.0, 0.0]]
+    assert hs.Catalogue(mixed).items.features.tolist() == [[1.0, 1.0], [2.0, 0.0]]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_catalogue_has_the_features_of_the_bandit() -> None:
         bandit.decide("new", wrong)
     assert bandit.tasks() == ["user"]
     wrong.add(frame[["price", "age"]].set_axis([1, 2, 3]))
-    np.testing.assert_array_equal(wrong.features[:3], wrong.features[3:])
+    np.testing.assert_array_equal(wrong.items.features[:3], wrong.items.features[3:])
 
 
 @pytest.mark.parametrize("names", ["ab", ["a"], ["a", "a"], ["a", 1], ["a", ""]])
