@@ -24,6 +24,7 @@ __all__ = [
     "ArmEstimates",
     "Environment",
     "EstimateSummary",
+    "FiniteEnvironment",
     "FittedPriorEstimator",
     "IndexPolicy",
     "LivePriorEstimator",
@@ -35,7 +36,6 @@ __all__ = [
     "RunningBias",
     "SamplingPolicy",
     "SidePriorEstimator",
-    "TaskStream",
 ]
 
 # What a prior estimator stores about completed tasks: named arrays with leading axes, of a size
@@ -111,16 +111,26 @@ class PreparableEnvironment(Environment, Protocol):
 
 
 @runtime_checkable
-class TaskStream(Environment, Protocol):
-    """An environment with a finite list of tasks: each `sample` returns the next one.
+class FiniteEnvironment(Protocol):
+    """A prepared environment with finitely many tasks, such as the users of a table.
 
-    >>> from headstart.interfaces import TaskStream
-    >>> isinstance(hs.environments.Synthetic(), TaskStream)
+    >>> from headstart.interfaces import FiniteEnvironment
+    >>> isinstance(hs.environments.Synthetic(), FiniteEnvironment)
     False
     """
 
-    def rewind(self) -> TaskStream:
-        """The same tasks again, as a new stream."""
+    @property
+    def n_tasks(self) -> int:
+        """How many tasks there are in every replication."""
+        ...
+
+    def sample(
+        self, horizon: int, replications: int, rng: np.random.Generator, number: int = 0
+    ) -> Task:
+        """Task `number` of every replication; −1 is the last.
+
+        Training plays the first tasks, and tests play the last, from the end.
+        """
         ...
 
 

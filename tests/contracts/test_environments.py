@@ -10,7 +10,7 @@ from tests.rated import random_table
 
 import headstart as hs
 from headstart import environments
-from headstart.interfaces import Environment, PreparableEnvironment, TaskStream
+from headstart.interfaces import Environment, PreparableEnvironment
 
 SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "Synthetic": [
@@ -107,13 +107,10 @@ def test_the_same_seed_gives_the_same_task(environment: Environment) -> None:
 
 @every_environment
 def test_sampling_does_not_depend_on_earlier_samples(environment: Environment) -> None:
-    # A task follows from the generator alone, and not from the tasks sampled before; only the next
-    # task of a stream depends on how many came before.
+    # A task follows from the generator alone, and not from the tasks sampled before.
     prepared = _prepared(environment, 3, 0)
     first = prepared.sample(6, 3, np.random.default_rng(1))
     prepared.sample(6, 3, np.random.default_rng(2))
-    if isinstance(prepared, TaskStream):
-        prepared = prepared.rewind()
     again = prepared.sample(6, 3, np.random.default_rng(1))
     np.testing.assert_array_equal(first.arms, again.arms)
     np.testing.assert_array_equal(first.rewards, again.rewards)

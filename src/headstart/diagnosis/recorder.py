@@ -173,13 +173,18 @@ class _TaskRecorder:
     def dimension(self) -> int:
         return self.source.dimension
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.source, name)  # n_tasks, cohorts
+
     def prepare(self, replications: int, rng: np.random.Generator) -> _TaskRecorder:
         if isinstance(self.source, PreparableEnvironment):
             self.source = self.source.prepare(replications, rng)
         return self
 
-    def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        task = self.source.sample(horizon, replications, rng)
+    def sample(
+        self, horizon: int, replications: int, rng: np.random.Generator, **number: int
+    ) -> Task:
+        task = self.source.sample(horizon, replications, rng, **number)
         if task.comparator is not None or task.adversary is not None:
             raise ValueError(
                 "a diagnosis needs tasks with one parameter each, got tasks of "

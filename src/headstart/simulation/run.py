@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.task import Task, realised
-from headstart.interfaces import Environment, PreparableEnvironment
+from headstart.interfaces import Environment, FiniteEnvironment, PreparableEnvironment
 from headstart.progress import Progress
 from headstart.schedules import InSequence, Schedule
 from headstart.simulation.agent import (
@@ -144,6 +144,7 @@ class Run:
 
     def scheduled(self, n_tasks: int) -> Results:
         """Play tasks in the order of the schedule, learning from each; `trained` has length 1."""
+        self._check_number(n_tasks)
         order = checked_order(self._schedule, n_tasks, self._horizon, self._rng(_SCHEDULE))
         record = self._record(1, n_tasks)
         report = self._reporter(n_tasks)
@@ -170,6 +171,7 @@ class Run:
     def tests(self, sizes: Sequence[int], n_test: int) -> Results:
         """Train; then play the test tasks from the states after each number of training tasks."""
         n_training = max(sizes)
+        self._check_number(n_training + n_test)
         record = self._record(len(sizes), n_test)
         report = self._reporter(n_training + n_test * len(sizes))
         states, states_after = self._begin(), {}
@@ -239,10 +241,23 @@ class Run:
 
         return report
 
+    def _check_number(self, n_tasks: int) -> None:
+        """Check that the environment has so many tasks."""
+        known = self._environment
+        if isinstance(known, FiniteEnvironment) and n_tasks > known.n_tasks:
+            raise ValueError(f"the environment has {known.n_tasks} tasks, got {n_tasks} to play")
+
     def _task(self, kind: int, number: int) -> Task:
-        """A task in every replication."""
-        rng = self._rng(_TASK, kind, number)
-        task = self._environment.sample(self._horizon, self._replications, rng)
+        """A task in every replication: of finitely many, the first ones train, the last ones test.
+
+        So the test tasks are the same after any number of training tasks.
+        """
+        rng, size = self._rng(_TASK, kind, number), (self._horizon, self._replications)
+        if isinstance(self._environment, FiniteEnvironment):
+            at = number if kind == _TRAINING else -1 - number
+            task = self._environment.sample(*size, rng, number=at)
+        else:
+            task = self._environment.sample(*size, rng)
         _check_task(task, (self._replications,), self._horizon, self._dimension)
         return task
 

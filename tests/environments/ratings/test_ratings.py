@@ -1,10 +1,11 @@
-"""Ratings as an environment: streams of users, their arms, their rewards."""
+"""Ratings as an environment: users as tasks, their arms, their rewards."""
 
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.rated import as_table, random_table
@@ -45,12 +46,12 @@ def test_a_task_is_a_user_and_its_arms_are_items(seed: int, reward: str, unit: b
         )
 
 
-def test_a_stream_has_every_user_once_and_then_ends() -> None:
+def test_tasks_are_every_user_of_a_group_once() -> None:
     environment = _environment(grouping=Nearest(n_users=7))
     prepared = environment.prepare(5, np.random.default_rng(0))
     parameters = []
     for j in range(prepared.n_tasks):
-        parameter = prepared.sample(2, 5, np.random.default_rng(j)).parameter
+        parameter = prepared.sample(2, 5, np.random.default_rng(j), number=j).parameter
         assert parameter is not None
         parameters.append(parameter)
     visited = np.stack(parameters, axis=1)
@@ -59,24 +60,30 @@ def test_a_stream_has_every_user_once_and_then_ends() -> None:
         assert len(np.unique(visited[r], axis=0)) == 7
     # Their mean is what the Oracle knows.
     np.testing.assert_allclose(visited.mean(1), prepared.mean_parameter)
-    with pytest.raises(ValueError, match=r"tasks must be at most 7, .* got a call for task 8"):
-        prepared.sample(2, 5, np.random.default_rng(0))
-    # From the first user again, with the same random numbers: the same task.
-    again = prepared.rewind().sample(2, 5, np.random.default_rng(0)).parameter
-    np.testing.assert_array_equal(again, parameters[0])
+    for wrong in (7, -8):
+        with pytest.raises(ValueError, match=rf"number must be from -7 to 6, .* got {wrong}"):
+            prepared.sample(2, 5, np.random.default_rng(0), number=wrong)
+    last = prepared.sample(2, 5, np.random.default_rng(1), number=-1).parameter
+    np.testing.assert_array_equal(last, parameters[6])
 
 
-def test_a_refused_call_does_not_move_the_stream() -> None:
+def test_sizes_are_checked() -> None:
     prepared = _environment().prepare(2, np.random.default_rng(0))
     with pytest.raises(ValueError, match="replications must be 2, as prepared"):
         prepared.sample(3, 4, np.random.default_rng(1))
     with pytest.raises(ValueError, match="horizon must be"):
         prepared.sample(0, 2, np.random.default_rng(1))
-    first = prepared.sample(3, 2, np.random.default_rng(1)).parameter
-    np.testing.assert_array_equal(first, TABLE_USERS[[group[0] for group in prepared.groups]])
 
 
-TABLE_USERS = _environment().embedding.users
+def test_tests_are_the_same_users_after_any_training() -> None:
+    environment = _environment(grouping=Nearest(n_users=9))
+    learners = [hs.learners.itl(), hs.learners.rr_oful()]
+    run = partial(hs.evaluate, environment, learners, n_test_tasks=3, horizon=4, replications=3)
+    both, alone = run(n_training_tasks=[2, 5]), run(n_training_tasks=2)
+    xr.testing.assert_equal(both.sel(trained=[2]), alone)
+    run(n_training_tasks=6)
+    with pytest.raises(ValueError, match="the environment has 9 tasks, got 10 to play"):
+        run(n_training_tasks=7)
 
 
 def test_simulate_plays_the_users_of_the_groups_in_turn() -> None:
@@ -85,7 +92,7 @@ def test_simulate_plays_the_users_of_the_groups_in_turn() -> None:
     run = partial(hs.simulate, environment, learners, horizon=3, replications=4, seed=1)
     one, two = run(n_tasks=6), run(n_tasks=6)
     np.testing.assert_array_equal(one["reward"].to_numpy(), two["reward"].to_numpy())
-    with pytest.raises(ValueError, match="tasks must be at most 6"):
+    with pytest.raises(ValueError, match="the environment has 6 tasks, got 7 to play"):
         run(n_tasks=7)
 
 

@@ -239,12 +239,11 @@ class Ratings:
 
 
 class PreparedRatings:
-    """A stream of tasks: every `sample` takes the next user of each group, each user once."""
+    """Ratings with the users of every replication, in the order of their tasks."""
 
     def __init__(self, *, environment: Ratings, groups: Sequence[Integers]) -> None:
         self.environment = environment
         self.groups = tuple(groups)
-        self._n_sampled = 0
 
     @property
     def dimension(self) -> int:
@@ -253,7 +252,7 @@ class PreparedRatings:
 
     @property
     def n_tasks(self) -> int:
-        """The number of tasks in the stream: the users of the smallest group."""
+        """The number of tasks: the users of the smallest group."""
         return min(len(group) for group in self.groups)
 
     @property
@@ -279,30 +278,28 @@ class PreparedRatings:
         users, eligible = settings.embedding.users, settings.decision_sets.eligible
         return settings.grouping.cohorts(users, eligible, len(self.groups))
 
-    def rewind(self) -> PreparedRatings:
-        """The same groups, starting from their first user."""
-        return PreparedRatings(environment=self.environment, groups=self.groups)
-
-    def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        """The next user of every group as a task."""
+    def sample(
+        self, horizon: int, replications: int, rng: np.random.Generator, number: int = 0
+    ) -> Task:
+        """The user of this number in every group, as a task; −1 is the last of a group."""
         settings = self.environment
         rounds = checks.count("horizon", horizon)
         if replications != len(self.groups):
             raise ValueError(
                 f"replications must be {len(self.groups)}, as prepared, got {replications}"
             )
-        if self._n_sampled >= self.n_tasks:
+        n_tasks = self.n_tasks
+        if not -n_tasks <= number < n_tasks:
             raise ValueError(
-                f"tasks must be at most {self.n_tasks}, the users of the smallest group, "
-                f"got a call for task {self._n_sampled + 1}"
+                f"number must be from {-n_tasks} to {n_tasks - 1}, since the smallest group has "
+                f"{n_tasks} users, got {number}"
             )
-        users = np.array([group[self._n_sampled] for group in self.groups])
+        users = np.array([group[number] for group in self.groups])
         uniforms = rng.random((replications, rounds, 2 * settings.n_arms))
         decision_sets = settings.decision_sets
         items = np.stack(
             [decision_sets.sample(int(u), own) for u, own in zip(users, uniforms, strict=True)], 1
         )
-        self._n_sampled += 1
         return rewards.sample_task(
             settings.embedding.items[items],
             settings.embedding.users[users],
