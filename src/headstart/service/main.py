@@ -12,7 +12,7 @@ from headstart.service.dashboard import application
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application, Limits
 from headstart.service.http.logs import Log, LogFormat
-from headstart.service.http.proxy import BehindProxies, checked_prefix, networks
+from headstart.service.http.proxy import WithPrefix, check_proxies
 from headstart.service.http.server import (
     AddressError,
     address_of,
@@ -81,8 +81,7 @@ def serve(options: ServeOptions, announce: Callable[[str, bool], None]) -> bool:
     Calls `announce` with where the service listens and whether calls need a key. Raises ValueError
     if the store or the port is in use, or for an address beyond this machine without a key.
     """
-    networks(options.proxies)
-    checked_prefix(options.root_path)
+    check_proxies(options.proxies)
     with listen(options.host, options.port) as listener:
         return _serve(options, listener, announce)
 
@@ -101,7 +100,7 @@ def _serve(
             data=options.data,
             begin=partial(JobProcess, most_bytes=options.job_bytes),
         )
-        app = Application(
+        service_app = Application(
             service,
             jobs=jobs,
             pages=application(service, jobs),
@@ -111,13 +110,10 @@ def _serve(
             log=log,
             log_requests=options.log_requests,
         )
-        server = server_of(
-            BehindProxies(app, trusted=networks(options.proxies), root_path=options.root_path)
-            if options.proxies or options.root_path
-            else app
-        )
-        app.on_start = keep_out_of_collection
-        app.on_failure = server.fail
+        app = WithPrefix(service_app, options.root_path) if options.root_path else service_app
+        server = server_of(app, proxies=options.proxies)
+        service_app.on_start = keep_out_of_collection
+        service_app.on_failure = server.fail
         announce(address_of(listener), needs_key)
         use_one_blas_thread()
         server.run([listener])
@@ -129,9 +125,11 @@ def _serve(
 def _needs_key(options: ServeOptions, database: Database, listener: socket.socket) -> bool:
     if list_keys(database):
         return True
+    wrong = None
     if not is_loopback(listener):
-        raise AddressError(
-            f"host must be 127.0.0.1 until the store has a key, got {options.host!r}: "
-            "make one with headstart keys create"
-        )
+        wrong = f"host must be 127.0.0.1 until the store has a key, got {options.host!r}"
+    elif options.proxies or options.root_path:
+        wrong = "behind a proxy the store must have a key"
+    if wrong is not None:
+        raise AddressError(f"{wrong}: make one with headstart keys create")
     return False
