@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks import task_distributions as tasks
 from benchmarks.decision_sets import CatalogueSubsets, ContextPerArm
 
-from headstart.environments import Clusters, LastFM, MovieLens, Shop, Synthetic
+from headstart.environments import Clusters, LastFM, MovieLens, Synthetic
 from headstart.interfaces import Environment
 
 
@@ -243,16 +243,6 @@ def _zero_one() -> Iterator[Row]:
             noise_scale=0.5,
             intercept=True,
         )
-    yield Row(
-        group="shop",
-        name="clicks of 5 %, 20 of 200 items, T = 12",
-        environment=Shop(),
-        sizes=(50,),
-        horizon=12,
-        noise_scale=0.25,
-        mean_square=5.9,
-        replications=20,
-    )
 
 
 def _real() -> Iterator[Row]:

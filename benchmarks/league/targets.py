@@ -27,7 +27,7 @@ TARGETS = (
     Target("linear, other sets, shared, side", _in("linear", "other sets", "shared", "side"), 1.05),
     Target("T < d", _in("linear", part="T = 10"), 1.05),
     Target("winner", _in("winner"), 1.02),
-    Target("shop and real data", _in("shop", "real"), 1.05),
+    Target("real data", _in("real"), 1.05),
     Target("fixed arms", _in("fixed arms"), 1.2, who.BEST_Z),
     Target("fixed arms", _in("fixed arms"), 1.2, who.BEST_Z, who.LIVE),
     Target("linear, N ≥ 10", _in("linear", least=10), 1.1, who.INFORMED),

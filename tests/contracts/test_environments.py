@@ -36,10 +36,6 @@ SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"table": random_table(seed=1), "dimension": 3, "n_arms": 4},
         {"table": random_table(seed=2), "dimension": 2, "reward": "linear", "unit_arms": True},
     ],
-    "Shop": [
-        {"n_items": 12, "n_categories": 3, "n_brands": 2, "truth": "linear", "n_segments": 1},
-        {"n_items": 1, "missing": 1.0, "item_effect": 0.0, "taste": 0.0, "click_rate": 0.2},
-    ],
     "LastFM": [{"features": "items-scaled", "transform": "log", "reward": "linear"}],
     "MovieLens": [{"unrated_disliked": True, "shift": "none"}],
 }
@@ -68,7 +64,6 @@ def test_environments_are_found() -> None:
         "MovieLens",
         "NonStochastic",
         "Ratings",
-        "Shop",
         "Synthetic",
     }
     assert {name.split("-")[0] for name in ENVIRONMENTS} >= found

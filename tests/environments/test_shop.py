@@ -1,4 +1,4 @@
-"""The simulated shop: its world, its visits and its tasks."""
+"""The simulated shop: its world and its visits."""
 
 from typing import Literal
 
@@ -116,19 +116,6 @@ def test_a_log_is_what_was_shown_with_its_propensity() -> None:
         assert (1.0 / log["propensity"]).mean() == pytest.approx(30.0, rel=0.3)
     with pytest.raises(ValueError, match="n must be at most"):
         world.log(100_000)
-
-
-def test_the_mean_parameter_predicts_the_mean_user_of_a_linear_shop() -> None:
-    # Far from 0 and without effects and missing values, probabilities are linear in the features.
-    shop = Shop(
-        n_items=60, truth="linear", click_rate=0.3, strength=0.3, item_effect=0.0, taste=0.0,
-        missing=0.0, n_offered=60,
-    )  # fmt: skip
-    prepared = shop.prepare(2, np.random.default_rng(0))
-    task = prepared.sample(3, 2, np.random.default_rng(1))
-    predicted = np.einsum("rtkd,rd->rtk", task.arms, prepared.mean_parameter)
-    # A logarithm of the schema is log(1 + x/unit), and values are above 1,000 units.
-    np.testing.assert_allclose(predicted, task.means, atol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from scipy.special import expit
 
 from headstart import checks
 from headstart.arrays import Booleans, Floats, Integers
-from headstart.core.task import Task
 from headstart.features import Category, Features, Number
 
 if TYPE_CHECKING:
@@ -49,8 +48,7 @@ class Shop:
     item itself, and the user's own taste in categories and prices. The probability of a click
     follows from that sum.
 
-    `world` draws one such shop with its users, whose visits overlap in time. As an environment, a
-    task is a user of the first season.
+    `world` draws one such shop with its users, whose visits overlap in time.
 
     Parameters
     ----------
@@ -84,8 +82,6 @@ class Shop:
         The share of clicks that are never reported.
     missing : float, default 0.05
         The share of the items' attributes that are missing.
-    n_offered : int, default 20
-        As an environment, how many items a round offers, encoded by the schema `features`.
 
     Examples
     --------
@@ -113,10 +109,9 @@ class Shop:
     late_seconds: float = 600.0
     lost: float = 0.05
     missing: float = 0.05
-    n_offered: int = 20
 
     def __post_init__(self) -> None:
-        for name in ("n_items", "n_categories", "n_brands", "n_segments", "season", "n_offered"):
+        for name in ("n_items", "n_categories", "n_brands", "n_segments", "season"):
             checks.count(name, getattr(self, name))
         checks.one_of("truth", self.truth, ("linear", "logistic"))
         if not 0.0 < checks.real("click_rate", self.click_rate) <= 0.5:
@@ -161,11 +156,6 @@ class Shop:
             cross=[("segment", "category")],
         )
 
-    @property
-    def dimension(self) -> int:
-        """The number of features of a task's arms, d."""
-        return self.features.dimension
-
     def world(self, seed: int | np.random.Generator, n_users: int = 1000) -> ShopWorld:
         """One shop, its items of all seasons, its users and their visits.
 
@@ -181,17 +171,6 @@ class Shop:
         ShopWorld
         """
         return ShopWorld(self, checks.count("n_users", n_users), np.random.default_rng(seed))
-
-    def prepare(self, replications: int, rng: np.random.Generator) -> PreparedShop:
-        """Draw the shop of every replication."""
-        size = checks.count("replications", replications)
-        return PreparedShop(
-            environment=self, opinions=[_Opinions.drawn(self, 1, rng) for _ in range(size)]
-        )
-
-    def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        """One user per replication, each of its own shop."""
-        return self.prepare(replications, rng).sample(horizon, replications, rng)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -323,14 +302,6 @@ class _Opinions:
             }
             for i in range(len(self.price))
         ]
-
-    @cached_property
-    def arms(self) -> Floats:
-        """The features of all items for users of every segment, (G, I, d)."""
-        features = self.shop.features.settled(items=self.raw)
-        items, context = features.encode_items(self.raw).matrix, features.encode_context(None)
-        tasks = [features.encode_task({"segment": name}) for name in self.shop.segments]
-        return np.stack([features.arms(items, context, task) for task in tasks])
 
 
 class ShopWorld:
@@ -538,63 +509,6 @@ class ShopWorld:
                 | {"click": float(reported), "propensity": float(shares[at])}
             )
         return pd.DataFrame(rows)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PreparedShop:
-    """A shop per replication; users are drawn by `sample`."""
-
-    environment: Shop
-    opinions: Sequence[_Opinions]
-
-    @property
-    def dimension(self) -> int:
-        """The number of features, d."""
-        return self.environment.dimension
-
-    @cached_property
-    def mean_parameter(self) -> Floats:
-        """The linear model nearest to the mean user's probabilities, for every replication, (R, d).
-
-        It is the least-squares fit over items and segments with the smallest norm.
-        """
-        return np.stack([self._nearest(opinions) for opinions in self.opinions])
-
-    def _nearest(self, opinions: _Opinions) -> Floats:
-        shop, items = self.environment, np.flatnonzero(opinions.on_sale[0])
-        mean_users = _Users(
-            segments=np.arange(shop.n_segments),
-            categories=np.zeros((shop.n_segments, shop.n_categories)),
-            price=np.zeros(shop.n_segments),
-        )
-        everybody = range(shop.n_segments)
-        arms = np.concatenate(opinions.arms[:, items])
-        means = [opinions.probability(mean_users, segment, 0, items) for segment in everybody]
-        return np.asarray(np.linalg.lstsq(arms, np.concatenate(means), rcond=None)[0])
-
-    def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        """One user per replication."""
-        shop, rounds = self.environment, checks.count("horizon", horizon)
-        if replications != len(self.opinions):
-            raise ValueError(
-                f"replications must be {len(self.opinions)}, as prepared, got {replications}"
-            )
-        n_arms = min(shop.n_offered, shop.n_items)
-        arms = np.empty((rounds, replications, n_arms, self.dimension))
-        means = np.empty((rounds, replications, n_arms))
-        for r, opinions in enumerate(self.opinions):
-            user = _Users.drawn(shop, 1, rng)
-            order = rng.random((rounds, shop.n_items)).argsort(1)[:, :n_arms]
-            offered = np.flatnonzero(opinions.on_sale[0])[order]
-            arms[:, r] = opinions.arms[user.segments[0]][offered]
-            flat = opinions.probability(user, 0, 0, offered.ravel())
-            means[:, r] = flat.reshape(offered.shape)
-        clicks = rng.random((rounds, replications, 1)) < means
-        return Task(
-            arms=arms.swapaxes(0, 1),
-            rewards=clicks.astype(np.float64).swapaxes(0, 1),
-            means=means.swapaxes(0, 1),
-        )
 
 
 def _names(known: Sequence[str], kind: str, n: int) -> tuple[str, ...]:
