@@ -125,8 +125,8 @@ def coupons() -> People:
     kinds = ["destination", "passenger", "weather", "temperature", "time", "coupon", "expiration"]
     ways = ["toCoupon_GEQ15min", "toCoupon_GEQ25min", "direction_same"]
     x = _alike(pd.get_dummies(table[kinds + ways], drop_first=True))
-    y = (table["Y"] == "1").to_numpy(float)
-    item = table.groupby(["coupon", "expiration"]).ngroup().to_numpy()
+    y = np.asarray(table["Y"] == "1", dtype=np.float64)
+    item = np.asarray(table.groupby(["coupon", "expiration"]).ngroup(), dtype=np.int64)
     places = table.groupby("respondent").indices.values()
     return _in_sets(7, 3, [(x[own], y[own], item[own]) for own in places if len(own) >= 21])
 
@@ -160,8 +160,8 @@ def movielens(n_rounds: int, n_arms: int = 10) -> People:
     rows: list[tuple[Floats, Floats, Integers]] = []
     for _, own in table.groupby("user", sort=False):
         if len(own) >= n_rounds * n_arms and len(rows) < MOST_PEOPLE:
-            films_of = own["place"].to_numpy()
-            rows.append((x[films_of], (own["rating"] >= 4).to_numpy(float), films_of))
+            items = np.asarray(own["place"], dtype=np.int64)
+            rows.append((x[items], np.asarray(own["rating"] >= 4, dtype=np.float64), items))
     return _in_sets(n_rounds, n_arms, rows)
 
 
@@ -171,7 +171,7 @@ def mmlu_pro(n_rounds: int = 56) -> People:
     correct = pd.read_parquet(_file("people", "mmlu_pro_routing", "correct.parquet"))
     correct = correct.dropna(axis=1)
     size = [re.search(r"(\d+)x?(\d*)[bB]", name) for name in correct.columns]
-    families = pd.get_dummies([re.split(r"[-_.\d]", name)[0] for name in correct.columns])
+    families = pd.get_dummies(correct.columns.str.split(r"[-_.\d]", regex=True).str[0])
     numbers = np.array([
         [float("nan") if match is None else np.log(float(match[1]) * float(match[2] or 1)),
          float("nstruct" in name or "hat" in name)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from benchmarks import people
 from benchmarks.people_data import PeopleMissing, Rounds, people_of
-from benchmarks.people_players import TwoLevel, settings_of_ridges, tuned
+from benchmarks.people_players import TwoLevel, play, settings_of_ridges, tuned
 from tests.needs import missing
 
 
@@ -83,7 +83,7 @@ def test_tuning_takes_the_settings_that_earn_most() -> None:
     likes = [np.tile([1.0, 0.0], (20, 1)), np.tile([0.0, 1.0], (20, 1))]
     order = [(i, Rounds(arms, likes[i % 2])) for i in range(20)]
     best = tuned(2, settings_of_ridges(people_differ=True, items=False), [order])
-    found = people.people_players.play(best(), order)
+    found = play(best(), order)
     one = tuned(2, settings_of_ridges(people_differ=False, items=False), [order])
     assert np.mean(list(found.values())) > 0.9
-    assert np.mean(list(people.people_players.play(one(), order).values())) < 0.8
+    assert np.mean(list(play(one(), order).values())) < 0.8
