@@ -1,4 +1,4 @@
-"""The service as a program: from a store and an address to processes that serve."""
+"""The service as a program: from a store and an address to a process that serves."""
 
 import socket
 import threading
@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from headstart.processes import use_one_blas_thread
 from headstart.service.dashboard import application
@@ -28,7 +27,6 @@ from headstart.service.jobs.process import MOST_BYTES, JobProcess
 from headstart.service.messages import ServiceError
 from headstart.service.store.database import Database
 from headstart.service.store.keys import list_keys
-from headstart.service.workers import Workers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +36,6 @@ class ServeOptions:
     store: str | Path
     host: str
     port: int
-    processes: int = 1
     data: Path | None = None  # the folder of logs that jobs may read
     demo: bool = False
     log_format: LogFormat = "text"
@@ -78,43 +75,21 @@ class Users:
             self._log.event("demo ended", level="error", detail=error.problem.detail)
 
 
-def serve(
-    options: ServeOptions, announce: Callable[[str, bool], None], report: Callable[[str], None]
-) -> bool:
+def serve(options: ServeOptions, announce: Callable[[str, bool], None]) -> bool:
     """Serve until a signal comes. Returns whether it went well.
 
-    Calls `announce` with where the service listens and whether calls need a key, and `report` with
-    what happened to a process. Raises ValueError if the store or the port is in use, or for an
-    address beyond this machine without a key.
+    Calls `announce` with where the service listens and whether calls need a key. Raises ValueError
+    if the store or the port is in use, or for an address beyond this machine without a key.
     """
-    if options.processes > 1 and "://" not in str(options.store):
-        raise ValueError(
-            "several processes need --store postgresql://…, since an SQLite file has one; "
-            f"got {options.processes}"
-        )
     networks(options.proxies)
     checked_prefix(options.root_path)
     with listen(options.host, options.port) as listener:
-        if options.processes == 1:
-            return _serve_one(options, listener, announce, None)
-        database = Database.open(options.store)
-        try:
-            needs_key = _needs_key(options, database, listener)
-        finally:
-            database.close()
-        announce(address_of(listener), needs_key)
-        with TemporaryDirectory(prefix="headstart-") as folder:
-            work = partial(_serve_one, options, listener, _announced, Path(folder))
-            return Workers(work, options.processes, report).run()
+        return _serve(options, listener, announce)
 
 
-def _serve_one(
-    options: ServeOptions,
-    listener: socket.socket,
-    announce: Callable[[str, bool], None],
-    metrics_folder: Path | None,
+def _serve(
+    options: ServeOptions, listener: socket.socket, announce: Callable[[str, bool], None]
 ) -> bool:
-    """Serve in this process. metrics_folder: of the processes on this port, if several."""
     service = Service.open(options.store, cache_bytes=options.cache_bytes, compute_apart=True)
     try:
         needs_key = _needs_key(options, service.database, listener)
@@ -135,7 +110,6 @@ def _serve_one(
             limits=options.limits,
             log=log,
             log_requests=options.log_requests,
-            metrics_folder=metrics_folder,
         )
         server = server_of(
             BehindProxies(app, trusted=networks(options.proxies), root_path=options.root_path)
@@ -150,10 +124,6 @@ def _serve_one(
     finally:
         service.stop()
     return not server.failed
-
-
-def _announced(_address: str, _needs_key: bool) -> None:
-    """The parent has said so."""
 
 
 def _needs_key(options: ServeOptions, database: Database, listener: socket.socket) -> bool:
