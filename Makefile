@@ -10,7 +10,7 @@ DEV := .venv/dev
 BENCH := .venv-bench/bench
 DOCS := .venv-docs/docs
 
-.PHONY: demo serve test test-all check compile lint format client bench bench-service league docs notebooks release lock clean
+.PHONY: demo serve test test-all check compile lint format client bench bench-service league people docs notebooks release lock clean
 
 demo: $(CORE)
 	$(BIN)/headstart demo
@@ -56,6 +56,11 @@ client: $(DEV)
 # played is stored in out/league, and a run that was stopped goes on from there.
 league: $(DEV)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.league
+
+# What headstart earns with real people's choices, beside tuned ridge regressions; about twenty minutes. The data are
+# not part of the repository: benchmarks/people_data.py says where they are looked for.
+people: $(DEV)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.people
 
 $(CORE) $(SERVE) $(DEV) $(BENCH) $(DOCS): pyproject.toml tools/install
 $(CORE): requirements/core.txt

@@ -1,6 +1,5 @@
 """A store as the service fills it: customers of a coffee shop in its first hour, and three jobs."""
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from tests.service.jobs.setting import InThread
+from tests.waiting import until
 
 from headstart.service.engine.service import Service
 from headstart.service.jobs.jobs import Jobs
@@ -123,10 +123,7 @@ def add_jobs(jobs: Jobs, data: Path) -> None:
         jobs.start_fit(BANDIT, FitRequest(files=[_LOG], columns=columns, dry_run=False)),
         jobs.start_evaluate(BANDIT, EvaluateRequest(files=[_LOG])),
     ]
-    end = time.monotonic() + 300.0
-    while any(jobs.job(BANDIT, view.id).ended is None for view in views):
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    until(lambda: all(jobs.job(BANDIT, view.id).ended is not None for view in views), seconds=300.0)
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """The adapters: what the official clients of OFREP and Personalizer get, and where the calls go."""
 
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from openfeature.contrib.provider.ofrep import OFREPProvider
 from openfeature.evaluation_context import EvaluationContext
 from openfeature.exception import ErrorCode
 from tests.service.http.real import serving
+from tests.waiting import running, until
 
 from headstart.features import Category, Features, Flag, Number, Tags
 from headstart.service.adapters import application
@@ -64,15 +63,13 @@ class Served:
 def _running(app: Any) -> Iterator[str]:
     listener = listen("127.0.0.1", 0)
     server = server_of(app)
-    thread = threading.Thread(target=server.run, args=([listener],))
-    thread.start()
-    try:
-        while not server.started:
-            time.sleep(0.01)
-        yield address_of(listener)
-    finally:
+
+    def stop() -> None:
         server.should_exit = True
-        thread.join()
+
+    with running(lambda: server.run([listener]), stop) as thread:
+        until(lambda: server.started, by=thread)
+        yield address_of(listener)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The service as a program: from a store and an address to processes that serve."""
+"""The service as a program: from a store and an address to a process that serves."""
 
 import socket
 import threading
@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from headstart.processes import use_one_blas_thread
 from headstart.service.dashboard import application
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application, Limits
 from headstart.service.http.logs import Log, LogFormat
-from headstart.service.http.proxy import BehindProxies, checked_prefix, networks
+from headstart.service.http.proxy import WithPrefix, check_proxies
 from headstart.service.http.server import (
     AddressError,
     address_of,
@@ -28,7 +27,6 @@ from headstart.service.jobs.process import MOST_BYTES, JobProcess
 from headstart.service.messages import ServiceError
 from headstart.service.store.database import Database
 from headstart.service.store.keys import list_keys
-from headstart.service.workers import Workers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +36,6 @@ class ServeOptions:
     store: str | Path
     host: str
     port: int
-    processes: int = 1
     data: Path | None = None  # the folder of logs that jobs may read
     demo: bool = False
     log_format: LogFormat = "text"
@@ -78,43 +75,20 @@ class Users:
             self._log.event("demo ended", level="error", detail=error.problem.detail)
 
 
-def serve(
-    options: ServeOptions, announce: Callable[[str, bool], None], report: Callable[[str], None]
-) -> bool:
+def serve(options: ServeOptions, announce: Callable[[str, bool], None]) -> bool:
     """Serve until a signal comes. Returns whether it went well.
 
-    Calls `announce` with where the service listens and whether calls need a key, and `report` with
-    what happened to a process. Raises ValueError if the store or the port is in use, or for an
-    address beyond this machine without a key.
+    Calls `announce` with where the service listens and whether calls need a key. Raises ValueError
+    if the store or the port is in use, or for an address beyond this machine without a key.
     """
-    if options.processes > 1 and "://" not in str(options.store):
-        raise ValueError(
-            "several processes need --store postgresql://…, since an SQLite file has one; "
-            f"got {options.processes}"
-        )
-    networks(options.proxies)
-    checked_prefix(options.root_path)
+    check_proxies(options.proxies)
     with listen(options.host, options.port) as listener:
-        if options.processes == 1:
-            return _serve_one(options, listener, announce, None)
-        database = Database.open(options.store)
-        try:
-            needs_key = _needs_key(options, database, listener)
-        finally:
-            database.close()
-        announce(address_of(listener), needs_key)
-        with TemporaryDirectory(prefix="headstart-") as folder:
-            work = partial(_serve_one, options, listener, _announced, Path(folder))
-            return Workers(work, options.processes, report).run()
+        return _serve(options, listener, announce)
 
 
-def _serve_one(
-    options: ServeOptions,
-    listener: socket.socket,
-    announce: Callable[[str, bool], None],
-    metrics_folder: Path | None,
+def _serve(
+    options: ServeOptions, listener: socket.socket, announce: Callable[[str, bool], None]
 ) -> bool:
-    """Serve in this process. metrics_folder: of the processes on this port, if several."""
     service = Service.open(options.store, cache_bytes=options.cache_bytes, compute_apart=True)
     try:
         needs_key = _needs_key(options, service.database, listener)
@@ -126,7 +100,7 @@ def _serve_one(
             data=options.data,
             begin=partial(JobProcess, most_bytes=options.job_bytes),
         )
-        app = Application(
+        service_app = Application(
             service,
             jobs=jobs,
             pages=application(service, jobs),
@@ -135,15 +109,11 @@ def _serve_one(
             limits=options.limits,
             log=log,
             log_requests=options.log_requests,
-            metrics_folder=metrics_folder,
         )
-        server = server_of(
-            BehindProxies(app, trusted=networks(options.proxies), root_path=options.root_path)
-            if options.proxies or options.root_path
-            else app
-        )
-        app.on_start = keep_out_of_collection
-        app.on_failure = server.fail
+        app = WithPrefix(service_app, options.root_path) if options.root_path else service_app
+        server = server_of(app, proxies=options.proxies)
+        service_app.on_start = keep_out_of_collection
+        service_app.on_failure = server.fail
         announce(address_of(listener), needs_key)
         use_one_blas_thread()
         server.run([listener])
@@ -152,16 +122,14 @@ def _serve_one(
     return not server.failed
 
 
-def _announced(_address: str, _needs_key: bool) -> None:
-    """The parent has said so."""
-
-
 def _needs_key(options: ServeOptions, database: Database, listener: socket.socket) -> bool:
     if list_keys(database):
         return True
+    wrong = None
     if not is_loopback(listener):
-        raise AddressError(
-            f"host must be 127.0.0.1 until the store has a key, got {options.host!r}: "
-            "make one with headstart keys create"
-        )
+        wrong = f"host must be 127.0.0.1 until the store has a key, got {options.host!r}"
+    elif options.proxies or options.root_path:
+        wrong = "behind a proxy the store must have a key"
+    if wrong is not None:
+        raise AddressError(f"{wrong}: make one with headstart keys create")
     return False

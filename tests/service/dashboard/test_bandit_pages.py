@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from tests.service.dashboard.client import PageClient
 from tests.service.dashboard.conftest import pages_of
 from tests.service.shop import ARMS, FEATURES, Shop, arms, opened
+from tests.waiting import until
 
 from headstart.service.dashboard import application
 from headstart.service.messages import (
@@ -198,10 +198,7 @@ def test_a_broken_guardrail_is_a_banner_until_somebody_resumes(empty: Shop) -> N
             if isinstance(answer, DecisionAnswer)
         ],
     )
-    end = time.monotonic() + 60.0
-    while empty.service.bandit("guarded").paused is None:
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    until(lambda: empty.service.bandit("guarded").paused is not None)
     page = words_of(empty, "/?bandit=guarded")
     assert "A guardrail is broken: refund." in page
     assert re.search(r"refund not higher by more than 0\.1 broken", page)

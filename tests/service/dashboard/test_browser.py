@@ -19,6 +19,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 from tests.needs import missing
+from tests.waiting import running, until
 
 from headstart.service import demo
 from headstart.service.dashboard import application
@@ -54,15 +55,13 @@ def served(service: Service, uploads: Path) -> Iterator[str]:
     app = Application(service, jobs=jobs, pages=application(service, jobs), log_requests=False)
     config = uvicorn.Config(app, port=0, log_level="error", lifespan="on", ws="none")
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not (server.started and service.ready):
-        time.sleep(0.02)
-    try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
+
+    def stop() -> None:
         server.should_exit = True
-        thread.join()
+
+    with running(server.run, stop) as thread:
+        until(lambda: server.started and service.ready, by=thread)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
 
 
 @pytest.fixture(scope="module")
@@ -74,12 +73,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         patch.setattr(demo, "_QUICK_STEPS", 30)
         stop = threading.Event()
         patch.setattr(demo, "_STEP_SECONDS", 60.0)
-        users = threading.Thread(target=demo.run_demo, args=(service, stop))
-        users.start()
-        while service.status()["rows"] < 30 * 50:  # type: ignore[operator]
-            time.sleep(0.05)
-        stop.set()
-        users.join()
+        with running(lambda: demo.run_demo(service, stop), stop.set) as users:
+            until(lambda: (service.status()["rows"] or 0) >= 30 * 50, by=users)
         yield found
 
 

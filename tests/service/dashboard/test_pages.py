@@ -1,7 +1,6 @@
 """The pages as HTML: what they say, what they escape, and what their forms do."""
 
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from msgspec.structs import replace
 from tests.service.dashboard.client import PageClient
 from tests.service.dashboard.conftest import pages_of
 from tests.service.shop import BANDIT, FEATURES, Shop, arms, configuration, decided, fill, opened
+from tests.waiting import until
 
 from headstart.service.dashboard import application
 from headstart.service.dashboard.prior import coefficients
@@ -81,10 +81,7 @@ def test_a_decision_is_paid_or_waits_or_has_expired(tmp_path: Path) -> None:
         task = text_of(pages_of(shop), "/task?bandit=late&task=user-9")
         assert "what waits counts as 0.25" in task
         shop.clock.now += 3_700.0
-        end = time.monotonic() + 60.0
-        while shop.service.decision("late", answers[-1].id).status != "expired":
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        until(lambda: shop.service.decision("late", answers[-1].id).status == "expired")
         page = re.sub(r"<[^>]+>|\s+", " ", text_of(pages_of(shop), "/quality?window=day"))
     page = re.sub(r" +", " ", page)
     assert "Decisions 10" in page

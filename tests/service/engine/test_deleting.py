@@ -1,11 +1,11 @@
 """A bandit that was deleted leaves nothing behind, also where the process ended on the way."""
 
-import time
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select
 from tests.service.engine.setting import decided, items, paid, shop
+from tests.waiting import until
 
 from headstart.service.engine import registry
 from headstart.service.engine.service import Service
@@ -60,8 +60,5 @@ def test_what_a_killed_process_left_of_a_bandit_is_deleted_at_the_next_start(
                 service.delete_bandit("shop")
         assert "tasks" in left(service.database, 1)
     with Service.open(store) as service:
-        end = time.monotonic() + 60.0
-        while left(service.database, 1):
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        until(lambda: not left(service.database, 1))
         assert left(service.database, 2)["items"] == 5

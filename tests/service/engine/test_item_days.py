@@ -1,6 +1,5 @@
 """Sums by item: what the store adds up as it goes equals a count of the decisions."""
 
-import time
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 from sqlalchemy import func, select
 from tests.service.engine.setting import Clock, decided, largest_error, paid, shop
+from tests.waiting import until
 
 from headstart.intervals import Moments, rate
 from headstart.service.engine import maintenance, retention
@@ -42,12 +42,8 @@ def test_sums_equal_a_count_of_the_decisions(
             observed = ObservationRequest(task="u3", arm="item1", value=1.0)
             service.observe("shop", [observed]).result(120)
             clock.now += 0.7 * DAY
-        end = time.monotonic() + 60.0
-        while any(
-            service.decision("shop", each).status == "pending" for each in ids[:10]
-        ):  # the first day's have expired
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        first = ids[:10]  # those of the first day expire
+        until(lambda: all(service.decision("shop", each).status != "pending" for each in first))
         assert largest_error(service) < 1e-9
         before = sum(shown(service).values())
         assert before == len(ids)

@@ -1,7 +1,6 @@
 """Rewards in parts and corrections: what is learned is what a replay of the final values learns."""
 
 import itertools
-import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from tests.service.engine.setting import (
     paid,
     shop,
 )
+from tests.waiting import until
 
 from headstart.arrays import Floats
 from headstart.live.stored import items_of, statistics_of
@@ -233,11 +233,8 @@ def rewards(service: Service, name: str, model: Model, rows: Sequence[Any], now:
 def expired(service: Service, name: str, waiting: Sequence[Decided], now: float) -> None:
     """Wait until decisions whose deadline has passed have expired."""
     for decision in waiting:
-        while (
-            now - decision.made >= DEADLINE
-            and service.decision(name, decision.id).status == "pending"
-        ):
-            threading.Event().wait(0.005)
+        if now - decision.made >= DEADLINE:
+            until(lambda: service.decision(name, decision.id).status != "pending")  # noqa: B023
 
 
 def check_decisions(service: Service, name: str, model: Model) -> None:
@@ -424,8 +421,7 @@ def test_parts_go_with_their_decisions(store: str) -> None:
         paid(service, [late], 1.0, key="click")
     clock.now += 600.0
     with shop(store, clock) as service:  # what is past its retention is deleted at the start
-        while len(content(service)["decisions"]) > 1:
-            threading.Event().wait(0.02)
+        until(lambda: len(content(service)["decisions"]) == 1)
         assert {row[1] for row in content(service)["reward_parts"]} == {late}
 
 

@@ -3,13 +3,13 @@
 import os
 import signal
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.service.engine.setting import Clock, D, decided, items, paid
 from tests.service.engine.test_priors import EXACT, play, taught
+from tests.waiting import until
 
 from headstart.service.engine.prior_process import PriorProcess
 from headstart.service.engine.priors import NewPrior, Snapshot
@@ -79,7 +79,4 @@ def test_decisions_expire_while_a_prior_is_computed(tmp_path: Path) -> None:
         assert paid(service, [ann]) == ["paid"]
         assert process.asked.wait(60.0)
         clock.now += 61.0
-        end = time.monotonic() + 60.0
-        while service.decision("shop", bob).status != "expired":
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        until(lambda: service.decision("shop", bob).status == "expired")

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from tests.service.engine.setting import (
     paid,
     shop,
 )
+from tests.waiting import until
 
 import headstart as hs
 from headstart.service.engine.maintenance import Maintenance
@@ -180,7 +180,7 @@ def test_a_first_prior_comes_next_and_one_that_fails_holds_up_no_other(
         service.delete_bandit("shop")
         for name in "abc":
             _visited(service, name)
-        _wait(lambda: all(service.prior(name).version > 0 for name in "abc"))
+        until(lambda: all(service.prior(name).version > 0 for name in "abc"))
         order: list[str] = []
         refresh, goes_on = Maintenance.refresh, threading.Event()
 
@@ -194,11 +194,11 @@ def test_a_first_prior_comes_next_and_one_that_fails_holds_up_no_other(
         monkeypatch.setattr(Maintenance, "refresh", noted)
         for name in "abc":
             _visited(service, name)
-        _wait(lambda: bool(order))
+        until(lambda: bool(order))
         _visited(service, "new")  # while another is refreshed
         assert min(each["prior_lag_seconds"] for each in service.measures().values()) > 0.0
         goes_on.set()
-        _wait(lambda: {"a", "b", "c", "new"} <= set(order))
+        until(lambda: {"a", "b", "c", "new"} <= set(order))
         assert order[1] == "new"
 
 
@@ -208,10 +208,3 @@ def _visited(service: Service, bandit: str) -> None:
     service.put_items(bandit, items())
     (answer,) = service.decide(bandit, [DecisionRequest(task="ann")]).result(120)
     service.reward(bandit, [RewardRequest(decision=answer_of(answer).id, value=1.0)]).result(120)
-
-
-def _wait(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60.0
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)

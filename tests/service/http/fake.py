@@ -60,7 +60,7 @@ class FakeService:
         self.database.close()
 
     def status(self) -> Mapping[str, object]:
-        return {"process": 3, "waiting_rows": 0, "rows": len(self.seen)}
+        return {"waiting_rows": 0, "rows": len(self.seen)}
 
     def counts(self) -> Mapping[str, Mapping[str, float]]:
         return {}

@@ -1,13 +1,12 @@
 """A real service behind a real server, in threads of the tests."""
 
 import hashlib
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import select
+from tests.waiting import running, until
 
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application, Limits
@@ -34,16 +33,13 @@ def serving(
         listener = listen("127.0.0.1", 0)
         address = address_of(listener)
         server = server_of(app)
-        thread = threading.Thread(target=server.run, args=([listener],))
-        thread.start()
-        try:
-            while not service.ready:
-                assert thread.is_alive()
-                time.sleep(0.01)
-            yield address, service
-        finally:
+
+        def stop() -> None:
             server.should_exit = True
-            thread.join()
+
+        with running(lambda: server.run([listener]), stop) as thread:
+            until(lambda: service.ready, by=thread)
+            yield address, service
 
 
 # What refused calls must not change. Counts of bad rewards (`minutes`) and what the background

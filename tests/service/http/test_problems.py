@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.service.http.calling import Caller
 from tests.service.http.fake import FakeService
+from tests.waiting import until
 
 from headstart.service.messages import unavailable
 
@@ -136,8 +137,7 @@ def test_too_many_waiting_is_503_with_retry_after(client: Caller, fake: FakeServ
     threads = [threading.Thread(target=call) for _ in range(3)]
     for thread in threads:
         thread.start()
-    while len(fake.seen) < 3:
-        threading.Event().wait(0.01)
+    until(lambda: len(fake.seen) == 3)
     answer = client.post(DECISIONS, json={"task": "u"})
     fake.held.set()
     for thread in threads:

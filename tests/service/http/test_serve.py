@@ -152,22 +152,3 @@ def test_a_key_opens_the_service_to_other_machines(tmp_path: Path) -> None:
     assert (found.exit_code, "got 'nothing'" in found.stderr) == (2, True)
     log = (tmp_path / "log").read_text()
     assert admin.split("_")[2] not in log
-
-
-def test_several_processes_share_a_port_on_postgresql(postgresql: str, tmp_path: Path) -> None:
-    said = refused("--store", str(tmp_path / "store.db"), "--processes", "2")
-    assert "got 2" in said
-    with served("--store", postgresql, "--processes", "2", cwd=tmp_path) as (parent, address):
-        with Client(address, timeout=60) as client:
-            client.bandit("news").put(BanditConfiguration(dimension=1))
-        seen: set[str] = set()
-        end = time.monotonic() + 60
-        while seen != {"0", "1"}:  # whichever answers, once both have started
-            assert time.monotonic() < end
-            with Client(address, timeout=60) as client:  # a connection each
-                client.bandit("news").decide("u", {"a": [1.0]})
-            text = httpx.get(f"{address}/metrics").text
-            seen = set(re.findall(r'^headstart_rows_total{process="(\d)"}', text, re.MULTILINE))
-        assert text.count("# TYPE headstart_rows_total counter") == 1
-        parent.send_signal(signal.SIGTERM)
-        assert parent.wait(60) == 0

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from sqlalchemy import select, update
 from tests.service.jobs.setting import NAMES, ON_SQLITE, InThread, ended, in_folder, log
+from tests.waiting import until
 
 import headstart as hs
 from headstart.service.engine.service import Service
@@ -72,13 +73,6 @@ def jobs_of(
     yield make
     for each in made:
         each.stop()
-
-
-def until(what: Callable[[], bool], seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_progress_rises(jobs_of: Any, scripted: type[Scripted]) -> None:

@@ -38,9 +38,6 @@ def serve(
         list[str] | None, typer.Option(help="Address or network of a trusted proxy.")
     ] = None,
     root_path: Annotated[str, typer.Option(help="The proxy's prefix, such as /bandits.")] = "",
-    processes: Annotated[
-        int, typer.Option(min=1, max=64, help="Processes on this port; PostgreSQL only.")
-    ] = 1,
 ) -> None:
     """Serve decisions over HTTP, with a dashboard, from an SQLite file or PostgreSQL."""
     gc.disable()  # until the service has started: what it imports stays
@@ -53,7 +50,6 @@ def serve(
         store=store,
         host=host,
         port=port,
-        processes=processes,
         data=data,
         demo=demo,
         log_format=log_format.value,
@@ -69,15 +65,10 @@ def serve(
         without_password = store if "://" not in store else f"{store.split('://')[0]}://…"
         typer.echo(f"Dashboard: {address}/   (store: {without_password})")
         typer.echo(f"Interface: {address}/v1/bandits, described at {address}/openapi.json")
-        if processes > 1:
-            typer.echo(f"{processes} processes answer there.")
         if not needs_key:
             typer.echo("No key is needed, and only this machine is served: see headstart keys.")
 
-    def report(sentence: str) -> None:
-        typer.echo(sentence, err=True)
-
     with one_sentence("serve"):
-        went_well = serve_until_signal(options, announce, report)
+        went_well = serve_until_signal(options, announce)
     if not went_well:
         raise typer.Exit(1)

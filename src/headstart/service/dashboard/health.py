@@ -44,7 +44,6 @@ def health(service: Service, request: Request) -> Response:
 
 # How the numbers of `Service.status` are shown: label, format, note. Others are shown as they are.
 _FACTS: dict[str, tuple[str, Callable[[float], str], str]] = {
-    "process": ("Process", formats.count, "its number in the store"),
     "waiting_rows": ("Queue", formats.count, "rows that wait for a commit"),
     "transactions": ("Commits", formats.count, "since the start"),
     "rows": ("Rows", formats.count, "decisions and rewards committed"),

@@ -142,7 +142,6 @@ class Service:
         commits, work = self._committer.status, self._maintenance
         bandits = list(self._registry)
         return {
-            "process": self._process.number,
             "waiting_rows": commits.waiting,
             "transactions": commits.transactions,
             "rows": commits.rows,

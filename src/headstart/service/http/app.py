@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache, partial
-from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -153,14 +152,13 @@ class Application:
         log: Log | None = None,
         log_requests: bool = True,
         pages: ASGIApp | None = None,
-        metrics_folder: Path | None = None,
     ) -> None:
         self._service = service
         self._jobs = jobs
         self._limits = limits
         self._log = Log() if log is None else log
         self._log_requests = log_requests
-        self._metrics = Metrics(service, metrics_folder)
+        self._metrics = Metrics(service)
         self._security = Security(service.database, loopback=loopback)
         self._pages: ASGIApp | None = None
         if pages is not None:
@@ -177,7 +175,7 @@ class Application:
         self._waiting = 0
         prefix = secrets.token_hex(4)
         self._ids = (f"{prefix}-{n:x}" for n in itertools.count(1))
-        self._parts = [part for part in (self._metrics, service, jobs, users) if part is not None]
+        self._parts = [part for part in (service, jobs, users) if part is not None]
         self._lifespan = Router(lifespan=lambda _: self._running()).lifespan
         # Called when all parts have started, or one could not.
         self.on_start: Callable[[], None] = lambda: None

@@ -1,19 +1,12 @@
 """Metrics: what /metrics shows, for Prometheus.
 
-What a process has done has the label `process`, a number that one running process of a store holds.
-Processes that share a port also share a folder, so that any of them can show all. The state of a
-bandit comes from the store and has no such label: every process says the same.
+Each process shows what it has done. The state of a bandit comes from the store: every process says
+the same.
 """
 
-import contextlib
-import os
-import threading
-import time
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-import msgspec
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.gc_collector import GCCollector
@@ -50,9 +43,6 @@ _GAUGES = {
 }
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-# How often a process writes its numbers for the others, and after how long it is taken to be gone.
-_WRITE_SECONDS, _GONE_SECONDS = 1.0, 10.0
-
 
 # The names in `Service.counts` of each bandit, except rewards.
 _BANDIT_COUNTERS = {
@@ -83,28 +73,10 @@ class Source(Protocol):
         ...
 
 
-class Family(msgspec.Struct, array_like=True):
-    """The samples of one name."""
-
-    name: str
-    documentation: str
-    type: str
-    samples: list[tuple[str, dict[str, str], float]]
-
-
 class Metrics:
-    """Requests by route and status, their seconds, and the status of the service.
+    """Requests by route and status, their seconds, and the status of the service."""
 
-    folder: where the processes on one port leave their numbers for each other; None if there is
-    one.
-    """
-
-    def __init__(self, source: Source, folder: Path | None = None) -> None:
-        self._source, self._folder = source, folder
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(
-            target=self._write_on, name="headstart-metrics", daemon=True
-        )
+    def __init__(self, source: Source) -> None:
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "headstart_requests",
@@ -125,17 +97,6 @@ class Metrics:
         ProcessCollector(registry=self._registry)
         GCCollector(registry=self._registry)
 
-    def start(self) -> None:
-        """Begin to write the numbers for the other processes on the port, if there are any."""
-        if self._folder is not None:
-            self._thread.start()
-
-    def stop(self) -> None:
-        """Stop writing, and remove the numbers."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
     def count(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count one request."""
         at = (route, method, status)
@@ -150,75 +111,11 @@ class Metrics:
 
     def text(self) -> bytes:
         """All of them, as Prometheus reads them."""
-        processes = [self._of_this(), *self._of_others()]
-        return generate_latest(_Families([*processes, _standing(self._source.measures())]))
-
-    def write(self) -> None:
-        """Leave the numbers of this process for the others."""
-        path = self._path()
-        part = path.with_suffix(".part")
-        part.write_bytes(msgspec.json.encode(self._of_this()))
-        os.replace(part, path)
-
-    def _write_on(self) -> None:
-        while True:
-            with contextlib.suppress(OSError):  # if the disk is full, others show the rest
-                self.write()
-            if self._stopping.wait(_WRITE_SECONDS):
-                break
-        with contextlib.suppress(OSError):
-            self._path().unlink(missing_ok=True)
-
-    def _path(self) -> Path:
-        assert self._folder is not None
-        return self._folder / f"{self._number()}.json"
-
-    def _number(self) -> str:
-        return str(self._source.status().get("process", 0))
-
-    def _of_this(self) -> list[Family]:
-        number = self._number()
-        return [
-            Family(
-                metric.name,
-                metric.documentation,
-                metric.type,
-                [(s.name, {**s.labels, "process": number}, s.value) for s in metric.samples],
-            )
-            for metric in self._registry.collect()
-        ]
-
-    def _of_others(self) -> Iterator[list[Family]]:
-        """What the processes on the same port wrote within the last seconds."""
-        of_this = None if self._folder is None else self._path()
-        for path in sorted(self._folder.glob("*.json")) if self._folder is not None else ():
-            try:
-                if path != of_this and time.time() - path.stat().st_mtime < _GONE_SECONDS:
-                    yield msgspec.json.decode(path.read_bytes(), type=list[Family])
-            except OSError:  # a process that ended just now
-                continue
-
-
-class _Families(CollectorRegistry):
-    """Families of several sources, each name once."""
-
-    def __init__(self, sources: Iterable[list[Family]]) -> None:
-        super().__init__()
-        self._metrics: dict[str, Metric] = {}
-        for families in sources:
-            for family in families:
-                metric = self._metrics.setdefault(
-                    family.name, Metric(family.name, family.documentation, family.type)
-                )
-                for sample in family.samples:
-                    metric.add_sample(*sample)
-
-    def collect(self) -> Iterator[Metric]:
-        yield from self._metrics.values()
+        return generate_latest(self._registry)
 
 
 class _SourceCollector(Collector):
-    """The numbers of a process: its status, and what it has committed for each bandit."""
+    """The numbers of a process and of each bandit, and the state of bandits from the store."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -237,6 +134,13 @@ class _SourceCollector(Collector):
         words = "1 if requests can be answered, as /readyz says it, else 0."
         yield GaugeMetricFamily("headstart_ready", words, value=float(self._source.ready))
         yield from self._of_bandits()
+        standing = self._source.measures()
+        for name, words in MEASURES.items():
+            gauge = GaugeMetricFamily(f"headstart_{name}", words, labels=["bandit"])
+            for bandit, values in standing.items():
+                if name in values:
+                    gauge.add_metric([bandit], values[name])
+            yield gauge
 
     def _of_bandits(self) -> Iterator[Metric]:
         counts = self._source.counts()
@@ -260,20 +164,3 @@ class _SourceCollector(Collector):
 
 def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
-
-
-def _standing(measures: Mapping[str, Mapping[str, float]]) -> list[Family]:
-    """The state of bandits, from the store."""
-    return [
-        Family(
-            f"headstart_{name}",
-            words,
-            "gauge",
-            [
-                (f"headstart_{name}", {"bandit": bandit}, values[name])
-                for bandit, values in measures.items()
-                if name in values
-            ],
-        )
-        for name, words in MEASURES.items()
-    ]

@@ -53,6 +53,12 @@ class Security:
         """Refuse what another site may have made a browser send; only if no key is needed."""
         if self.keys.needed:
             return
+        if b"x-forwarded-for" in headers:
+            raise ServiceError(
+                403,
+                "Forbidden",
+                "behind a proxy a key is needed: make one with headstart keys create",
+            )
         host = headers.get(b"host", b"localhost")
         if host not in self._known_hosts:
             if _without_port(host) not in _LOCAL_NAMES:

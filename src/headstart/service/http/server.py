@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import FrameType
 
 import uvicorn
@@ -194,8 +194,8 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def server_of(app: ASGIApp) -> Server:
-    """A server for an application."""
+def server_of(app: ASGIApp, *, proxies: Sequence[str] = ()) -> Server:
+    """A server for an application. proxies: whose X-Forwarded-For and -Proto are believed."""
     return Server(
         uvicorn.Config(
             app,
@@ -205,7 +205,8 @@ def server_of(app: ASGIApp) -> Server:
             lifespan="on",
             log_config=None,
             access_log=False,
-            proxy_headers=False,
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=list(proxies),
             server_header=False,
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=_END_SECONDS,

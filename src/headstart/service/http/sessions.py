@@ -232,13 +232,13 @@ class Pages:
             await self._show_login(request, send, 401, Visit(notice=notice, next=next_path))
             return
         cookie = await asyncio.to_thread(self._sessions.begin, key)
-        forwarded = request.headers.get("x-forwarded-proto", "").split(",")[0].strip()
         response = RedirectResponse(prefix.get() + next_path, 303)
         response.set_cookie(
             COOKIE,
             cookie,
             max_age=int(SESSION_SECONDS),
-            secure="https" in (request.url.scheme, forwarded),
+            path=prefix.get() or "/",
+            secure=request.url.scheme == "https",
             httponly=True,
             samesite="strict",
         )
@@ -247,7 +247,7 @@ class Pages:
     async def _log_out(self, request: Request, send: Send) -> None:
         await asyncio.to_thread(self._sessions.end, request.cookies.get(COOKIE))
         response = RedirectResponse(prefix.get() + LOGIN, 303)
-        response.delete_cookie(COOKIE)
+        response.delete_cookie(COOKIE, path=prefix.get() or "/")
         await response(request.scope, request.receive, send)
 
     async def _login_page(self, request: Request, send: Send, *, is_form: bool) -> None:
