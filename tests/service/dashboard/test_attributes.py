@@ -3,7 +3,7 @@
 import numpy as np
 
 import headstart as hs
-from headstart.service.dashboard.attributes import Words, cells, table
+from headstart.service.dashboard.attributes import Words, table
 
 FEATURES = hs.Features(
     item=[
@@ -52,15 +52,7 @@ def test_missing_attributes_are_no_part_of_a_decision() -> None:
     assert [text for text, _ in found] == ["constant"]
 
 
-def test_items_and_the_schema_as_tables() -> None:
-    assert cells(
-        ["brand", "price", "new", "tags"], {"brand": "a", "new": True, "tags": ["x", "y"]}
-    ) == [
-        "a",
-        "",
-        "yes",
-        "x, y",
-    ]
+def test_the_schema_as_a_table() -> None:
     rows = table(FEATURES)
     assert [row["name"] for row in rows] == ["price", "brand", "maker", "device", "device × brand"]
     assert [row["of"] for row in rows] == ["items", "items", "items", "context", "cross"]

@@ -72,19 +72,6 @@ def test_the_table_has_the_numbers_of_the_picture() -> None:
     assert chart.hits[1].rows == []
 
 
-def test_counts_have_whole_ticks() -> None:
-    chart = line_chart(
-        "counts",
-        [Series(name="n", kind="count", y=np.array([0.0, 1.0]))],
-        names=["a", "b"],
-        column="t",
-        ticks=[0],
-        whole=True,
-    )
-    assert [tick.label for tick in chart.y_ticks] == ["0", "1"]
-    assert [hit.height for hit in chart.hits] == [0.0, 100.0]
-
-
 def test_scale_has_zero() -> None:
     scale = symmetric_scale(np.array([2.0]), np.array([3.0]))
     assert 0.0 < scale.at(0.0) < scale.at(2.0) < scale.at(3.0) < 100.0

@@ -5,14 +5,11 @@ import math
 import pytest
 
 from headstart.intervals import Interval, Moments, watched_difference
-from headstart.service.dashboard import formats, settings
+from headstart.service.dashboard import formats
 from headstart.service.dashboard.decisions import why_not
-from headstart.service.dashboard.items import crowding_sentence
 from headstart.service.dashboard.overview import gain_sentence, mismatch_sentence
 from headstart.service.dashboard.prior import drift_sentence
-from headstart.service.messages import BanditConfiguration
 from headstart.service.store.queries.activity import Compared
-from headstart.service.store.queries.item_days import TopItem
 
 NONE = Moments()
 
@@ -40,8 +37,7 @@ def test_span(seconds: float, text: str) -> None:
     assert formats.span(seconds) == text
 
 
-def test_sizes_and_counts() -> None:
-    assert formats.size(3_670_016) == "3.50 MiB"
+def test_counts() -> None:
     assert formats.count(999_999) == "999,999"
     assert formats.count(3_412_000) == "3.41 M"
     assert formats.fixed(-0.0004, 2) == "0.00"
@@ -108,26 +104,6 @@ def test_small_rates_are_per_thousand() -> None:
     assert (unknown.low, unknown.unit) == ("–", "per round")
 
 
-def test_changes_are_relative_to_something() -> None:
-    assert formats.change(110.0, 100.0, "the week before") == "+10.0 % on the week before"
-    assert formats.change(5.0, 0.0, "the week before") == "nothing in the week before"
-
-
-def test_an_item_that_takes_most_of_the_traffic_is_warned_of() -> None:
-    def sentence(share: float, decisions: int = 1000, n: int = 9) -> str | None:
-        return crowding_sentence(
-            TopItem(item="Mocha", share=share, decisions=decisions, items=n), n
-        )
-
-    text = sentence(0.7)
-    assert text is not None
-    assert "Mocha" in text
-    assert "70.0 %" in text
-    assert sentence(0.4) is None
-    assert sentence(0.7, decisions=50) is None
-    assert sentence(0.7, n=2) is None
-
-
 @pytest.mark.parametrize(
     ("other_mean", "other_score", "words"),
     [
@@ -141,14 +117,6 @@ def test_an_item_that_takes_most_of_the_traffic_is_warned_of() -> None:
 )
 def test_an_arm_that_lost_is_told_why(other_mean: float, other_score: float, words: str) -> None:
     assert words in why_not(0.5, 0.8, other_mean, other_score)
-
-
-def test_every_setting_has_words() -> None:
-    rows = settings.table(BanditConfiguration(dimension=3, control_share=0.05))
-    named = {name for row in rows for name in row["names"].split(", ")}
-    assert named == {*BanditConfiguration.__struct_fields__}
-    given = {row["names"]: row["value"] for row in rows if not row["default"]}
-    assert given == {"dimension, feature_names, features": "3 numbers", "control_share": "5 %"}
 
 
 def test_drift_is_a_sentence() -> None:

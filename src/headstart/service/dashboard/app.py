@@ -14,14 +14,10 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from headstart.service.dashboard import (
-    compare,
     decisions,
-    health,
     items,
-    job_list,
     overview,
     prior,
-    quality,
     tasks,
 )
 from headstart.service.dashboard.page import STATIC, render
@@ -34,18 +30,12 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 _PAGES = {
     "/": overview.overview,
-    "/activity.csv": overview.activity_file,
-    "/compare": compare.compare,
     "/prior": prior.prior,
     "/tasks": tasks.tasks,
     "/task": tasks.task,
     "/decisions": decisions.decisions,
     "/decision": decisions.decision,
     "/items": items.items,
-    "/items.csv": items.items_file,
-    "/quality": quality.quality,
-    "/jobs": job_list.jobs,
-    "/health": health.health,
 }
 
 

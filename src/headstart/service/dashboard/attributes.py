@@ -96,11 +96,6 @@ def _shown(value: object) -> str:
     return str(value)[:80]
 
 
-def cells(names: Sequence[str], item: Mapping[str, Any]) -> list[str]:
-    """The attributes of an item in this order; nothing for what is missing."""
-    return ["" if item.get(name) in (None, "") else _shown(item[name]) for name in names]
-
-
 def table(schema: Features) -> list[dict[str, str]]:
     """A schema as rows: each attribute, what it is of, and what becomes of it."""
     rows = [

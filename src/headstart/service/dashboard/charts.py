@@ -4,7 +4,7 @@ The plot is as wide as the page allows: positions are percentages and text keeps
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,10 +38,6 @@ class Scale:
     def width(self, length: float) -> float:
         """How wide a length is, in percent."""
         return round(100.0 * length / (self.high - self.low), 3)
-
-    def clipped(self, value: float) -> float:
-        """The same, within the plot."""
-        return min(max(self.at(value), 0.0), 100.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +74,6 @@ class Hit:
     centre: float
     title: str
     rows: list[tuple[str, str]]  # kind, text
-    height: float  # of a bar for the first series
 
     @property
     def box(self) -> tuple[int, int]:
@@ -131,17 +126,14 @@ def line_chart(
     ticks: Sequence[int],
     tick_names: Sequence[str] | None = None,
     from_zero: bool = True,
-    spell: Callable[[float], str] = number,
-    whole: bool = False,
 ) -> LineChart:
     """Lines of series over n equidistant positions.
 
     names: (n,), what each position is called in readouts and in the table. column: what the
-    positions are. ticks: which positions have a tick; tick_names: what stands there. whole: ticks
-    are whole numbers.
+    positions are. ticks: which positions have a tick; tick_names: what stands there.
     """
     n = len(names)
-    ys, scale = _vertical(series, from_zero, whole)
+    ys, scale = _vertical(series, from_zero)
     across = Scale(low=0.0, high=max(n - 1.0, 1.0))
     at = [across.at(i) for i in range(n)]
     width = 100.0 / max(n - 1.0, 1.0)
@@ -151,8 +143,7 @@ def line_chart(
             width=round(width, 3),
             centre=at[i],
             title=names[i],
-            rows=[(s.kind, f"{s.name} {_spelled(s, i, spell)}") for s in series if _known(s, i)],
-            height=scale.clipped(float(series[0].y[i])) if _known(series[0], i) else 0.0,
+            rows=[(s.kind, f"{s.name} {_spelled(s, i)}") for s in series if _known(s, i)],
         )
         for i in range(n)
     ]
@@ -167,7 +158,7 @@ def line_chart(
         ],
         hits=hits,
         head=[column, *(s.name for s in series)],
-        rows=[[names[i], *(_spelled(s, i, spell) for s in series)] for i in range(n)],
+        rows=[[names[i], *(_spelled(s, i) for s in series)] for i in range(n)],
     )
 
 
@@ -191,12 +182,9 @@ def symmetric_scale(lows: Floats, highs: Floats) -> Scale:
     return Scale(low=low - room, high=high + room)
 
 
-def _vertical(series: Sequence[Series], from_zero: bool, whole: bool) -> tuple[list[float], Scale]:
+def _vertical(series: Sequence[Series], from_zero: bool) -> tuple[list[float], Scale]:
     """Ticks and scale of the vertical axis: the values fill the plot, with a little room."""
     low, high = _extent(series, from_zero)
-    if whole:
-        ys = [y for y in nice_ticks(low, max(high, 1.0)) if y == int(y)]
-        return ys, Scale(low=ys[0], high=ys[-1])
     room = 0.06 * (high - low) or 0.5
     scale = Scale(low=low if from_zero and low == 0.0 else low - room, high=high + room)
     ticks = nice_ticks(scale.low, scale.high)
@@ -223,13 +211,13 @@ def _known(series: Series, i: int) -> bool:
     return math.isfinite(series.y[i])
 
 
-def _spelled(series: Series, i: int, spell: Callable[[float], str]) -> str:
+def _spelled(series: Series, i: int) -> str:
     if not _known(series, i):
         return MISSING
-    text = spell(float(series.y[i]))
+    text = number(float(series.y[i]))
     if series.low is None or series.high is None or not math.isfinite(series.low[i]):
         return text
-    return f"{text} ({spell(float(series.low[i]))} to {spell(float(series.high[i]))})"
+    return f"{text} ({number(float(series.low[i]))} to {number(float(series.high[i]))})"
 
 
 def _line(series: Series, across: Scale, scale: Scale) -> Line:

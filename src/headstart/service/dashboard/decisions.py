@@ -10,7 +10,6 @@ from starlette.responses import Response
 from headstart.service.dashboard import charts, page
 from headstart.service.dashboard.attributes import Words
 from headstart.service.dashboard.formats import column_decimals
-from headstart.service.dashboard.settings import COMBINED
 from headstart.service.engine.service import Service
 from headstart.service.messages import DecisionRecord, not_found
 from headstart.service.store.queries import decisions as queries
@@ -18,6 +17,13 @@ from headstart.service.store.queries.bandits import BanditRow, items_of
 from headstart.service.store.queries.tasks import number_of
 
 _SHOWN_FEATURES = 40
+# How the parts of a reward combine, in words.
+_COMBINED = {
+    "sum": "the sum of its parts",
+    "last": "the part that happened last",
+    "first": "the part that happened first",
+    "max": "the largest of its parts",
+}
 
 
 def decisions(service: Service, request: Request) -> Response:
@@ -64,7 +70,7 @@ def decision(service: Service, request: Request) -> Response:
             "estimate": _estimate(record),
             "others": _others(record),
             "metrics": sorted({name for part in record.parts for name in part.metrics}),
-            "combined": COMBINED[bandit.configuration.parts],
+            "combined": _COMBINED[bandit.configuration.parts],
         }
 
     return page.bandit_page(

@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import msgspec
-
 from headstart.intervals import Interval
 
 MISSING = "–"
@@ -14,7 +12,6 @@ MISSING = "–"
 _MOST_DECIMALS = 9
 _FEW = 0.1  # rewards per round; fewer are counted per 1,000
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
-_BYTES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _SPANS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
@@ -33,11 +30,6 @@ def short(value: float) -> str:
         if abs(value) >= size:
             return f"{number(value / size)} {unit}"
     return number(value)
-
-
-def report(message: msgspec.Struct) -> str:
-    """A message as JSON for people to read."""
-    return msgspec.json.format(msgspec.json.encode(message), indent=2).decode()
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -122,13 +114,6 @@ def rate(interval: Interval) -> Rate:
     return Rate(mean=mean, low=low, high=high, unit=unit, rounds=n)
 
 
-def change(now: float, before: float, period: str) -> str:
-    """How much more there is than in a period: +12.3 % on the week before."""
-    if before <= 0.0:
-        return f"nothing in {period}"
-    return f"{signed(100.0 * (now / before - 1.0))} % on {period}"
-
-
 def percent(share: float | None) -> str:
     """A share: 12.3 %."""
     if share is None or not math.isfinite(share):
@@ -197,13 +182,3 @@ def ago(seconds: float) -> str:
 def plain(value: float) -> str:
     """A number as it was set: 10 or 0.05."""
     return f"{value:g}".replace("-", "−")
-
-
-def size(n_bytes: float | None) -> str:
-    """A size in bytes: 3.4 MiB."""
-    if n_bytes is None:
-        return MISSING
-    for unit_size, unit in _BYTES:
-        if n_bytes >= unit_size:
-            return f"{number(n_bytes / unit_size)} {unit}"
-    return f"{n_bytes:.0f} B"

@@ -3,6 +3,7 @@
 from math import inf
 from typing import Any
 
+import msgspec
 import numpy as np
 from sqlalchemy import Connection
 from starlette.requests import Request
@@ -10,48 +11,54 @@ from starlette.responses import RedirectResponse, Response
 
 from headstart.arrays import Floats
 from headstart.intervals import Interval, Moments, watched_difference
-from headstart.service.dashboard import attributes, charts, page, settings
+from headstart.service.dashboard import attributes, charts, page
 from headstart.service.dashboard.formats import (
     MISSING,
-    change,
     count,
     interval_words,
-    iso,
     number,
     percent,
     plain,
     rate,
 )
-from headstart.service.dashboard.next_steps import next_steps
 from headstart.service.dashboard.page import link
 from headstart.service.engine.records import MISMATCH, guardrail_views, ratio_doubt, shadow_view
 from headstart.service.engine.service import Service
-from headstart.service.http import sessions
-from headstart.service.messages import Estimate, GuardrailView, ShadowView
-from headstart.service.store.queries import activity, bandits, decisions
+from headstart.service.messages import BanditConfiguration, Estimate, GuardrailView, ShadowView
+from headstart.service.store.queries import activity, decisions
 from headstart.service.store.queries.activity import COMPARED_ROUNDS, Compared
 from headstart.service.store.queries.bandits import BanditRow
 
 # The parts over which "now" is measured, in minutes.
 _RECENT = 5
 _FEW_TASKS = 5
+# What control tasks are served, in words.
+_SERVED = {
+    "cold": "Control tasks start cold.",
+    "random": "Control tasks are served any arm at random.",
+    "own": "Control tasks are served the application's own choice.",
+}
+# Rewards that were not learned, and what many of them mean.
+_REFUSED = {
+    "duplicates": ("Duplicates", "the same reward again: retries"),
+    "conflicts": ("Conflicts", "another value; the first stays"),
+    "unknown": ("Unknown", "no such decision"),
+    "late": ("Late", "their decisions had expired"),
+    "out_of_range": ("Out of range", "not learned"),
+}
 
 
 def overview(service: Service, request: Request) -> Response:
     """`GET /`."""
     now = service.clock()
-    window = page.chosen_window(request, now)
-    session = sessions.current(request)
-    key = session is not None and session.can_log_out
+    window = page.chosen_window(request)
 
     def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
         view = shadow_view(connection, bandit)
         guardrails = guardrail_views(connection, bandit)
-        begun = activity.begun(connection, bandit.id)
         return {
             **_gain(connection, bandit),
-            "begun": begun[0],
-            "steps": next_steps(connection, bandit, begun, page.base_of(request), key),
+            "begun": activity.begun(connection, bandit.id),
             "guardrails": [guardrail_row(each) for each in guardrails],
             "broken": [each.name for each in guardrails if each.status == "broken"],
             "shadow": shadow_sentences(view),
@@ -62,32 +69,11 @@ def overview(service: Service, request: Request) -> Response:
             "window": window,
             "windows": page.WINDOWS.values(),
             "attributes": [] if bandit.schema is None else attributes.table(bandit.schema),
-            "settings": settings.table(bandit.configuration),
+            "settings": settings_of(bandit.configuration),
             "dimension": bandit.dimension,
         }
 
     return page.bandit_page(service, request, "overview", "overview.html", gather, live=window.live)
-
-
-def activity_file(service: Service, request: Request) -> Response:
-    """`GET /activity.csv`: what happened over time, of warm tasks and of the control."""
-    now = service.clock()
-    window = page.chosen_window(request, now)
-    with service.database.reading() as connection:
-        bandit = bandits.named(connection, request.query_params.get("bandit", ""))
-        parts = page.stretch(window, now, bandit.created)
-        both = activity.activity(
-            connection, bandit.id, start=parts.start, width=parts.width, n=parts.n
-        )
-    rows = (
-        [iso(60.0 * (parts.start + i * parts.width)), name]
-        + [float(group.sums[column][i]) for column in activity.COUNTS]
-        for i in range(parts.n)
-        for name, group in zip(("warm", "control"), both, strict=True)
-    )
-    return page.table_file(
-        f"{bandit.name} {window.words}", ["time", "tasks", *activity.COUNTS], rows
-    )
 
 
 def resume(service: Service, form: dict[str, str]) -> Response:
@@ -131,7 +117,7 @@ def _gain(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
     return {
         "sentence": gain_sentence(gain, warm, control, share),
         "mismatch": mismatch_sentence(compared, share),
-        "served": settings.SERVED[control_name],
+        "served": _SERVED[control_name],
         "gain": gain,
         "gain_words": None if gain is None else rate(gain),
         "verdict": _verdict(gain),
@@ -288,49 +274,34 @@ def _by_round(name: str, kind: str, sums: list[Moments], few: int) -> charts.Ser
 def _rates(
     connection: Connection, bandit: BanditRow, window: page.Window, now: float
 ) -> dict[str, Any]:
+    """What happened in a window; the chart leaves out the part that has not ended."""
     parts = page.stretch(window, now, bandit.created)
-    names = ("opened", "decisions", "rewards", "reward_sum", "expired")
-    given = {"start": parts.start, "width": parts.width, "n": parts.n}
-    both = activity.activity(connection, bandit.id, **given, names=names)
-    # As long before, where the bandit was there already.
-    length = parts.n * parts.width
-    given = {"start": parts.start - length, "width": length, "n": 1}
-    earlier = activity.activity(connection, bandit.id, **given, names=names)
-    is_whole = bandit.created <= 60.0 * (parts.start - length)
-    seconds = np.array(parts.seconds)
+    both = activity.activity(
+        connection, bandit.id, start=parts.start, width=parts.width, n=parts.n + 1
+    )
+    sums = {name: both[0].sums[name] + both[1].sums[name] for name in activity.COUNTS}
+    total = {name: float(each.sum()) for name, each in sums.items()}
     before = np.arange(parts.n) < parts.created_in
 
     def per_second(name: str) -> Floats:
-        events = both[0].sums[name] + both[1].sums[name]
-        return np.where(before, np.nan, events / seconds)
+        return np.where(before, np.nan, sums[name][:-1] / (60.0 * parts.width))
 
-    totals, past = (
-        {name: groups[0].total(name) + groups[1].total(name) for name in names}
-        for groups in (both, earlier)
-    )
-
-    def tile(label: str, name: str) -> tuple[str, str, str]:
-        spell = number if name == "reward_sum" else count
-        note = change(totals[name], past[name], window.words_before) if is_whole else window.words
-        return label, spell(totals[name]), note
-
-    mean, mean_before = (
-        sums["reward_sum"] / sums["rewards"] if sums["rewards"] else None for sums in (totals, past)
-    )
+    mean = total["reward_sum"] / total["rewards"] if total["rewards"] else None
     return {
         "totals": [
-            tile("Decisions", "decisions"),
-            tile("Rewards", "rewards"),
-            (
-                "Mean reward",
-                number(mean),
-                f"{number(mean_before)} in {window.words_before}" if is_whole else window.words,
+            ("Decisions", count(total["decisions"]), ""),
+            ("Rewards", count(total["rewards"]), ""),
+            ("Mean reward", number(mean), ""),
+            ("New tasks", count(total["opened"]), ""),
+            ("Expired", count(total["expired"]), ""),
+            *(
+                (label, count(total[name]), note)
+                for name, (label, note) in _REFUSED.items()
+                if total[name]
             ),
-            tile("New tasks", "opened"),
-            tile("Expired", "expired"),
         ],
         "rate_chart": charts.line_chart(
-            f"Decisions and rewards per second, {window.words}",
+            f"Decisions and rewards per second, last {window.name}",
             [
                 charts.Series(name="Decisions", kind="decisions", y=per_second("decisions")),
                 charts.Series(name="Rewards", kind="rewards", y=per_second("rewards")),
@@ -341,6 +312,14 @@ def _rates(
             tick_names=parts.tick_names,
         ),
     }
+
+
+def settings_of(configuration: BanditConfiguration) -> str:
+    """The settings that are not at their defaults, as JSON."""
+    given: dict[str, Any] = msgspec.to_builtins(configuration)
+    usual: dict[str, Any] = msgspec.to_builtins(BanditConfiguration())
+    changed = {name: value for name, value in given.items() if value != usual[name]}
+    return msgspec.json.format(msgspec.json.encode(changed), indent=2).decode()
 
 
 def _recent(connection: Connection, bandit: BanditRow, now: float) -> dict[str, Any]:

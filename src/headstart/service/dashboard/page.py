@@ -1,15 +1,12 @@
 """A page: its template and answer, the bandit that its address names, and stretches of time."""
 
-import csv
 import hashlib
-import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import jinja2
 from sqlalchemy import Connection
@@ -18,22 +15,19 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from headstart.service.dashboard import formats
 from headstart.service.dashboard.formats import day, hour
-from headstart.service.engine.export import cell
 from headstart.service.engine.service import Service
 from headstart.service.http import sessions
 from headstart.service.http.proxy import prefix
 from headstart.service.store.queries import bandits
 from headstart.service.store.queries.bandits import BanditRow
-from headstart.service.store.queries.item_days import DAY_SECONDS, number_of
+from headstart.service.store.queries.item_days import DAY_SECONDS
 
-_LATEST = date(5000, 1, 1)  # its minutes since 1970 are an integer of the database
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
 
 # A page asks for its changing part by this header, and gets it as JSON.
 FRAGMENT = "x-headstart-fragment"
 LIVE_SECONDS = 3  # between refreshes
-_MOST_DAYS = 400  # of a chart
 
 _FILTERS = (
     "ago",
@@ -49,8 +43,6 @@ _FILTERS = (
     "brief",
     "iso",
     "span",
-    "size",
-    "report",
 )
 
 TABS = (
@@ -59,9 +51,6 @@ TABS = (
     ("tasks", "/tasks", "Tasks"),
     ("decisions", "/decisions", "Decisions"),
     ("items", "/items", "Items"),
-    ("quality", "/quality", "Data quality"),
-    ("jobs", "/jobs", "Jobs"),
-    ("health", "/health", "Health"),
 )
 
 
@@ -156,17 +145,6 @@ def bandit_page(
     )
 
 
-def table_file(name: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Response:
-    """A table as a CSV file of this name."""
-    file = io.StringIO(newline="")
-    writer = csv.writer(file)
-    writer.writerow(head)
-    writer.writerows([cell(value) for value in row] for row in rows)
-    named = f"attachment; filename*=UTF-8''{quote(name, safe='')}.csv"
-    headers = {"content-disposition": named}
-    return Response(file.getvalue(), media_type="text/csv", headers=headers)
-
-
 def whole(request: Request, name: str) -> int:
     """A whole number of an address, 0 if there is none."""
     text = request.query_params.get(name, "")
@@ -174,102 +152,14 @@ def whole(request: Request, name: str) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Days:
-    """Whole days in UTC, both ends included."""
-
-    since: date
-    until: date
-
-    @property
-    def n(self) -> int:
-        """How many days."""
-        return (self.until - self.since).days + 1
-
-    @property
-    def first(self) -> int:
-        """The number of the first day, since 1970."""
-        return number_of(self.since)
-
-    @property
-    def last(self) -> int:
-        """The number of the last day, since 1970."""
-        return number_of(self.until)
-
-    @property
-    def query(self) -> dict[str, date]:
-        """Itself in an address."""
-        return {"since": self.since, "until": self.until}
-
-    @property
-    def words(self) -> str:
-        """1 Mar to 7 Mar 2026."""
-        since, until = (f"{day:%-d %b}" for day in (self.since, self.until))
-        return f"{until} {self.until:%Y}" if self.n == 1 else f"{since} to {until} {self.until:%Y}"
-
-    @property
-    def before(self) -> "Days":
-        """As many days before these."""
-        first = max(self.since.toordinal() - self.n, 1)
-        return Days(
-            since=date.fromordinal(first),
-            until=date.fromordinal(max(self.since.toordinal() - 1, 1)),
-        )
-
-
-def latest_days(now: float, n: int) -> Days:
-    """The latest n days, today included."""
-    today = datetime.fromtimestamp(now, UTC).date()
-    return Days(since=date.fromordinal(today.toordinal() - n + 1), until=today)
-
-
-def chosen_days(request: Request, now: float) -> Days | None:
-    """The days that an address asks for, by one end or both; None if it asks for none."""
-    since, until = (_date(request.query_params.get(name)) for name in ("since", "until"))
-    today = latest_days(now, 1).until
-    if since is None and until is None:
-        return None
-    first, last = sorted((since or min(until or today, today), until or today))
-    return Days(since=first, until=last)
-
-
-def _date(text: str | None) -> date | None:
-    try:
-        return min(date.fromisoformat(text or ""), _LATEST)
-    except ValueError:
-        return None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Window:
-    """A stretch of time that a chart shows, in n parts of `width` minutes, up to its end."""
+    """The latest stretch of time, which a chart shows in n parts of `width` minutes."""
 
     name: str
     label: str
     width: int
     n: int
     live: int  # seconds between refreshes
-    days: Days | None = None  # that were asked for; None for the latest
-
-    def end(self, now: float) -> float:
-        """When it ends, in seconds since 1970."""
-        if self.days is None:
-            return now
-        return min(max(DAY_SECONDS * (self.days.last + 1.0) - 1.0, 1.0), now)
-
-    @property
-    def words(self) -> str:
-        """The last hour."""
-        return f"last {self.name}" if self.days is None else self.days.words
-
-    @property
-    def words_before(self) -> str:
-        """What it is compared with."""
-        return f"the {self.name if self.days is None else 'days'} before"
-
-    @property
-    def query(self) -> dict[str, object]:
-        """Itself in an address."""
-        return {"window": self.name} if self.days is None else dict(self.days.query)
 
 
 WINDOWS = {
@@ -281,21 +171,18 @@ WINDOWS = {
         Window(name="month", label="Month", width=480, n=90, live=60),
     )
 }
-# Of days that were asked for: in minutes, the first that makes no more parts than this.
-_WIDTHS, _MOST_PARTS = (15, 60, 120, 480, 1440), 100
 _FEWEST = 10  # parts that are shown of a young bandit
 _TICK_SECONDS = tuple(60 * m for m in (1, 2, 5, 10, 15, 30, 60, 120, 240, 360, 720))
-_TICK_SECONDS += tuple(DAY_SECONDS * n for n in (1, 2, 7, 14, 28, 91))
+_TICK_SECONDS += tuple(DAY_SECONDS * n for n in (1, 2, 7, 14))
 _MOST_TICKS = 7
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stretch:
-    """The parts of a window that may have data, and the seconds that passed of each."""
+    """The parts of a window that may have data, the present one left out."""
 
     start: int  # minute since 1970
     width: int
-    seconds: list[float]  # (n,)
     created_in: int  # the part in which the bandit was created; 0 if before
     names: list[str]  # (n,)
     ticks: list[int]
@@ -304,26 +191,19 @@ class Stretch:
     @property
     def n(self) -> int:
         """How many parts."""
-        return len(self.seconds)
+        return len(self.names)
 
 
-def chosen_window(request: Request, now: float) -> Window:
-    """The window or the days that an address asks for, the hour if it asks for none."""
-    days = chosen_days(request, now)
-    if days is None:
-        return WINDOWS.get(request.query_params.get("window", ""), WINDOWS["hour"])
-    minutes = 1440 * min(days.n, _MOST_DAYS)
-    width = next((w for w in _WIDTHS if minutes <= _MOST_PARTS * w), 1440)
-    return Window(name="days", label="", width=width, n=minutes // width, live=60, days=days)
+def chosen_window(request: Request) -> Window:
+    """The window that an address asks for, the hour if it asks for none."""
+    return WINDOWS.get(request.query_params.get("window", ""), WINDOWS["hour"])
 
 
 def stretch(window: Window, now: float, created: float) -> Stretch:
-    """The parts up to a window's end, from its start or the bandit's creation."""
-    width, end = window.width * 60, window.end(now)
-    last = int(end // width)
+    """The whole parts of a window up to now, from its start or the bandit's creation."""
+    width = window.width * 60
+    last = int(now // width) - 1
     first = max(last - window.n + 1, min(int(created // width), last - _FEWEST + 1))
-    if window.days is not None:
-        first = min(max(window.days.first * DAY_SECONDS // width, last - window.n + 1), last)
     n = last - first + 1
     starts = [(first + i) * width for i in range(n)]
     every = next((s for s in _TICK_SECONDS if n * width <= _MOST_TICKS * s), _TICK_SECONDS[-1])
@@ -333,11 +213,7 @@ def stretch(window: Window, now: float, created: float) -> Stretch:
         start=first * window.width,
         width=window.width,
         created_in=max(int(created // width) - first, 0),
-        seconds=[float(width)] * (n - 1) + [max(end - starts[-1], 1.0)],
-        names=[
-            day(start) if width == DAY_SECONDS else f"{day(start)}, {hour(start)}"
-            for start in starts
-        ],
+        names=[f"{day(start)}, {hour(start)}" for start in starts],
         ticks=ticks,
         tick_names=[spell(starts[i]) for i in ticks],
     )

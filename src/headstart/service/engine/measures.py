@@ -32,12 +32,11 @@ def measured(connection: Connection, now: float) -> dict[str, dict[str, float]]:
         gain = gain_view(connection, row)
         in_shadow = row.configuration.shadow
         decided, agreed = activity.agreement(connection, row.id) if in_shadow else (0, 0)
-        top = item_days.top_item(connection, row.id, now)
         measures = {
             "pending": decisions.pending(connection, row.id)[0],
             "prior_version": row.prior_version,
             "prior_lag_seconds": prior_lag(connection, row.id, now),
-            "top_item_share": None if top is None else top.share,
+            "top_item_share": item_days.top_share(connection, row.id, now),
             "gain": gain.difference,
             "gain_low": gain.low,
             "gain_high": gain.high,

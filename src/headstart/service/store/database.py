@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -169,32 +168,6 @@ def reason_of(error: Exception) -> str:
     original = getattr(error, "orig", None) if isinstance(error, SQLAlchemyError) else error
     lines = str(original).splitlines()
     return f"{type(original).__name__}: {lines[0] if lines else ''}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class StoreFacts:
-    """What a store is, and how large."""
-
-    kind: str
-    bytes: int | None
-    schema_version: int
-
-
-def facts(connection: Connection) -> StoreFacts:
-    """Kind, size and version of a store."""
-    sqlite = connection.dialect.name == "sqlite"
-    if sqlite:
-        size = text("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
-        version = text("SELECT sqlite_version()")
-    else:
-        size = text("SELECT pg_database_size(current_database())")
-        version = text("SHOW server_version")
-    name = "SQLite" if sqlite else "PostgreSQL"
-    return StoreFacts(
-        kind=f"{name} {connection.execute(version).scalar_one()}",
-        bytes=int(connection.execute(size).scalar_one()),
-        schema_version=version_of(connection),
-    )
 
 
 def steps_due(store: str | Path) -> tuple[int, list[str]]:

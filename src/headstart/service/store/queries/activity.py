@@ -79,21 +79,10 @@ def activity(
     return warm, control
 
 
-def begun(connection: Connection, bandit: int) -> tuple[bool, bool]:
-    """Whether there was ever a decision, and a reward that was learned."""
-    found = (
-        select(minutes.c.bandit).where(minutes.c.bandit == bandit, minutes.c[name] > 0).limit(1)
-        for name in ("decisions", "rewards")
-    )
-    decided, rewarded = (connection.execute(query).first() is not None for query in found)
-    return decided, rewarded
-
-
-def processes(connection: Connection, bandit: int, *, since: int) -> int:
-    """How many processes wrote since a minute."""
-    c = minutes.c
-    query = select(func.count(c.process.distinct())).where(c.bandit == bandit, c.minute >= since)
-    return int(connection.execute(query).scalar_one())
+def begun(connection: Connection, bandit: int) -> bool:
+    """Whether there was ever a decision."""
+    query = select(minutes.c.bandit).where(minutes.c.bandit == bandit, minutes.c.decisions > 0)
+    return connection.execute(query.limit(1)).first() is not None
 
 
 def _groups(bandit: BanditRow) -> tuple[int, int]:

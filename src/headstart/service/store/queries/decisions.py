@@ -16,7 +16,7 @@ from sqlalchemy import (
     select,
 )
 
-from headstart.arrays import Floats, floats
+from headstart.arrays import floats
 from headstart.service.messages import (
     Contribution,
     DecisionRecord,
@@ -39,8 +39,6 @@ PAGE = 50
 # features at once, so that a page takes the same time however rare an arm is.
 _SCANNED_NUMBERS = 400_000
 _COUNTED = 10_000
-# How many of the latest decisions represent the present.
-_LATEST = 1_000
 
 _C = decisions.c
 STATUSES = DECISION_STATUS
@@ -271,11 +269,3 @@ def counted(
     value = case((_C.round.is_not(None), _C.value))
     query = select(_C.arm, _C.time, value).where(condition, _C.observed == 0)
     return [(arm, made, reward) for arm, made, reward in connection.execute(query)]
-
-
-def latest_features(connection: Connection, bandit: int, dimension: int) -> Floats:
-    """The features of the bandit's latest decisions, (n, d)."""
-    query = select(_C.features).where(_C.bandit == bandit).order_by(_C.id.desc())
-    query = query.limit(min(_LATEST, _SCANNED_NUMBERS // dimension))
-    rows = [floats(row) for row in connection.execute(query).scalars()]
-    return np.array([row for row in rows if len(row) == dimension]).reshape(-1, dimension)

@@ -1,6 +1,5 @@
 """Items in numbers: decisions and rewards by item over days, added up over processes."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -45,32 +44,8 @@ def sums(connection: Connection, bandit: int, first: int, last: int) -> dict[str
     }
 
 
-@dataclass(frozen=True, kw_only=True)
-class TopItem:
-    """The item that was shown most often, among so many decisions for so many items."""
-
-    item: str
-    share: float
-    decisions: int
-    items: int
-
-
-def top_item(connection: Connection, bandit: int, now: float) -> TopItem | None:
-    """The item that was shown most often today and yesterday; None if none was."""
-    today, shown = int(now // DAY_SECONDS), func.sum(_C.shown).label("shown")
-    where = (_C.bandit == bandit, _C.day >= today - 1, _C.day <= today)
-    items = select(_C.item, shown).where(*where).group_by(_C.item).having(shown > 0).subquery()
-    over = (func.sum(items.c.shown).over(), func.count().over())
-    top = connection.execute(select(items, *over).order_by(items.c.shown.desc()).limit(1)).first()
-    if top is None:
-        return None
-    item, most, decisions, n = top
-    return TopItem(item=item, share=int(most) / int(decisions), decisions=int(decisions), items=n)
-
-
-def top_of(shown: Mapping[str, int]) -> TopItem | None:
-    """The item that was shown most often; None if none was."""
-    if not any(shown.values()):
-        return None
-    item, total = max(shown, key=lambda each: shown[each]), sum(shown.values())
-    return TopItem(item=item, share=shown[item] / total, decisions=total, items=len(shown))
+def top_share(connection: Connection, bandit: int, now: float) -> float | None:
+    """The share of the item that was shown most often today and yesterday; None if none was."""
+    today = int(now // DAY_SECONDS)
+    shown = [each.shown for each in sums(connection, bandit, today - 1, today).values()]
+    return max(shown) / sum(shown) if shown else None
