@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.service.dashboard.client import PageClient
 from tests.service.dashboard.conftest import pages_of
-from tests.service.shop import ARMS, FEATURES, Shop, arms, opened
+from tests.service.shop import FEATURES, Shop, arms, opened
 from tests.waiting import until
 
 from headstart.service.dashboard import application

@@ -5,12 +5,12 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import Connection, func, inspect, select, update
-from tests.service.engine.setting import Clock, decided, paid, shop
+from sqlalchemy import Connection, inspect, update
 from typer.testing import CliRunner
 
 from headstart.cli import app
-from headstart.service.store import schema
+from headstart.service.store import database as database_module
+from headstart.service.store import migrations, schema
 from headstart.service.store.database import Database, steps_due
 from headstart.service.store.migrations import STEPS, migrate, version_of
 
@@ -46,6 +46,7 @@ def _version(database: Database) -> int:
 
 
 def _add_table(connection: Connection) -> None:
+    """A table."""
     connection.exec_driver_sql("CREATE TABLE added (x integer)")
 
 
@@ -75,81 +76,24 @@ def test_a_step_that_fails_leaves_the_version_before(database: Database) -> None
         assert not inspect(connection).has_table("added")
 
 
-# What the first version of the tables did not have.
-COLUMNS = {
-    "bandits": ["paused", "accepted"],
-    "items": ["attributes"],
-    "tasks": ["share", "early_metrics", "against"],
-    "gains": ["log_chance"],
-    "decisions": [
-        *("effect", "others", "catalogue", "offered"),
-        *("service_arm", "service_propensity", "chance"),
-    ],
-}
-TABLES = ["reward_parts", "metric_gains", "item_days", "shadows"]
-
-
-def _begin_again(database: Database) -> None:
-    """Give a store the tables of the first version."""
-    with database.writing() as connection:
-        for table, names in COLUMNS.items():
-            for name in names:
-                connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {name}")
-        for table in TABLES:
-            connection.exec_driver_sql(f"DROP TABLE {table}")
-        connection.execute(update(schema.schema_version).values(version=1))
-
-
-def test_items_are_counted_in_the_decisions_of_an_older_store(store: str) -> None:
-    def sums(connection: Connection) -> list[tuple[object, ...]]:
-        c = schema.item_days.c
-        columns = (func.sum(c[name]) for name in ("shown", "rewards", "sum", "squares"))
-        query = select(c.bandit, c.day, c.item, *columns).group_by(c.bandit, c.day, c.item)
-        return [tuple(row) for row in connection.execute(query.order_by(c.day, c.item))]
-
-    clock = Clock()
-    with shop(store, clock) as service:
-        for value in (1.0, 0.5):
-            answers = decided(service, *(f"user{i}" for i in range(8)))
-            paid(service, [each.id for each in answers[:5]], value)
-            clock.now += 86_400.0
-    database = Database.open(store)
-    with database.reading() as connection:
-        before = sums(connection)
-    _begin_again(database)
-    with database.writing() as connection:
-        migrate(connection)
-        assert sums(connection) == before
-    database.close()
-
-
-def test_a_store_of_the_first_version_gets_all_columns(database: Database) -> None:
-    _begin_again(database)
-    with database.writing() as connection:
-        migrate(connection)
-        for table in [*COLUMNS, *TABLES]:
-            found = {column["name"] for column in inspect(connection).get_columns(table)}
-            assert found == set(schema.metadata.tables[table].c.keys())
-    assert _version(database) == schema.VERSION
-
-
-def test_the_command_says_what_is_to_do_and_does_it(store: str) -> None:
-    database = Database.open(store)
-    _begin_again(database)
-    database.close()
+def test_the_command_says_what_is_to_do_and_does_it(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Database.open(store).close()
+    now = schema.VERSION
 
     def migrated(*given: str) -> tuple[int, list[str]]:
         found = CliRunner().invoke(app, ["migrate", "--store", store, *given])
         return found.exit_code, found.stdout.splitlines()
 
-    now = schema.VERSION
-    code, said = migrated("--check")
-    assert (code, said[0]) == (1, f"version 1 of the tables, version {now} in this headstart")
-    assert [line.split(".")[0] for line in said[1:]] == [f"to do: {n}" for n in range(2, now + 1)]
-    code, done = migrated()
-    assert (code, [line.replace("done", "to do") for line in done]) == (0, said)
     current = [f"version {now} of the tables, version {now} in this headstart"]
     assert migrated("--check") == migrated() == (0, current)
+    later = [*STEPS, _add_table]
+    monkeypatch.setattr(migrations.due, "__defaults__", (later,))
+    monkeypatch.setattr(database_module, "STEPS", later)
+    head = f"version {now} of the tables, version {now + 1} in this headstart"
+    assert migrated("--check") == (1, [head, f"to do: {now + 1}. A table"])
+    assert migrated() == (0, [head, f"done: {now + 1}. A table"])
 
 
 def test_a_later_version_is_refused_and_left_alone(store: str) -> None:

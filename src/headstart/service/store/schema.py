@@ -361,4 +361,4 @@ schema_version = Table(
     metadata,
     Column("version", Integer, primary_key=True),
 )
-VERSION = 5
+VERSION = 1
