@@ -249,14 +249,6 @@ class Contribution(Message):
     from_rewards: float
 
 
-class OtherArm(Message):
-    """An arm that a decision did not choose, with its score when the decision was made."""
-
-    arm: str
-    mean: float
-    score: float
-
-
 class RewardPart(Message):
     """One part of a decision's reward."""
 
@@ -267,11 +259,7 @@ class RewardPart(Message):
 
 
 class DecisionRecord(Message):
-    """A decision, its reasons, and what happened to its reward.
-
-    An arm is chosen by its score: its mean plus the value of trying it. `others` are the best five
-    arms that were not chosen; a large batch keeps them for its first decisions only.
-    """
+    """A decision, its reasons, and what happened to its reward."""
 
     id: str
     bandit: str
@@ -289,8 +277,6 @@ class DecisionRecord(Message):
     shadow: ServiceChoice | None
     contributions: list[Contribution]
     item_effect: float | None  # of the item itself, part of the mean; None if not in the catalogue
-    score: float | None  # None if others are not kept
-    others: list[OtherArm]
     status: Literal["pending", "paid", "expired"]
     value: float | None
     weight: float | None

@@ -6,7 +6,6 @@ import pytest
 
 from headstart.intervals import Interval, Moments, watched_difference
 from headstart.service.dashboard import formats
-from headstart.service.dashboard.decisions import why_not
 from headstart.service.dashboard.overview import gain_sentence, mismatch_sentence
 from headstart.service.dashboard.prior import drift_sentence
 from headstart.service.store.queries.activity import Compared
@@ -102,21 +101,6 @@ def test_small_rates_are_per_thousand() -> None:
     assert (large.mean, large.unit) == ("0.31", "per round")
     unknown = formats.rate(Interval(0.31, math.inf, -math.inf, math.inf, 1))
     assert (unknown.low, unknown.unit) == ("–", "per round")
-
-
-@pytest.mark.parametrize(
-    ("other_mean", "other_score", "words"),
-    [
-        (0.5, 0.8, "A tie"),
-        (0.4, 0.9, "tried by chance"),
-        (0.6, 0.7, "expected to earn more"),
-        (0.5, 0.7, "as much"),
-        (0.3, 0.7, "does not make up"),
-        (0.3, 0.5, "worth no more"),
-    ],
-)
-def test_an_arm_that_lost_is_told_why(other_mean: float, other_score: float, words: str) -> None:
-    assert words in why_not(0.5, 0.8, other_mean, other_score)
 
 
 def test_drift_is_a_sentence() -> None:

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from tests.service.engine.setting import (
     Clock,
@@ -12,7 +11,6 @@ from tests.service.engine.setting import (
     answer_of,
     content,
     decided,
-    items,
     paid,
     shop,
 )
@@ -226,28 +224,3 @@ def test_names_that_no_address_can_hold_are_refused(tmp_path: Path, name: str) -
         assert isinstance(refused, ServiceError)
         assert isinstance(made, DecisionAnswer)
         assert service.bandit("shop").tasks == 1
-
-
-def test_a_decision_keeps_the_best_arms_that_it_did_not_choose(store: str) -> None:
-    """Their means are those that the task's estimate gives, and their scores are in order."""
-    with shop(store, item_effects=False) as service:
-        for _ in range(5):
-            paid(service, [each.id for each in decided(service, "ann", "bob")])
-        (answer,) = decided(service, "ann")
-        record, task = service.decision("shop", answer.id), service.task("shop", "ann")
-        features = {item.id: np.array(item.features) for item in items()}
-        assert {record.arm, *(one.arm for one in record.others)} == set(features)
-        scores = [one.score for one in record.others]
-        assert record.score is not None
-        assert [record.score, *scores] == sorted([record.score, *scores], reverse=True)
-        for one in record.others:
-            mean = float(features[one.arm] @ task.parameter)
-            assert one.mean == pytest.approx(mean, abs=1e-5)
-            assert one.score >= one.mean
-        (ranked,) = decided(service, "ann", n=3)
-        first, second, _ = (service.decision("shop", arm.id) for arm in ranked.arms)
-        assert len(first.others) == 2
-        assert {one.arm for one in first.others}.isdisjoint(arm.arm for arm in ranked.arms)
-        assert (second.score, second.others) == (None, [])
-        (only,) = decided(service, "ann", arms=["item1"])
-        assert service.decision("shop", only.id).others == []

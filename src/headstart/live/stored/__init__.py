@@ -12,7 +12,7 @@ from headstart.live._refresh import Pace
 from headstart.live.inputs import FeatureNames, default_names
 from headstart.live.stored.memory import Model, StoredMemory, memory_of_log
 from headstart.live.stored.recount import Recount, StoredTask, recount
-from headstart.live.stored.tasks import Chosen, Counted, Others, StoredTasks, statistics_of
+from headstart.live.stored.tasks import Chosen, Counted, StoredTasks, statistics_of
 
 __all__ = [
     "Chosen",
@@ -21,7 +21,6 @@ __all__ = [
     "FeatureNames",
     "ItemEffects",
     "Model",
-    "Others",
     "Pace",
     "Recount",
     "Start",

@@ -12,7 +12,7 @@ from headstart.intervals import quantile
 from headstart.kernels import state as columns
 from headstart.kernels.compilation import compiled
 from headstart.live._chooser import Choices, Chooser
-from headstart.live._decision_sets import Batch, DecisionSet, batch_of
+from headstart.live._decision_sets import DecisionSet, batch_of
 from headstart.live._item_effects import ItemEffects, itemized
 from headstart.live._memory import Memory
 from headstart.live._population import Start
@@ -33,18 +33,6 @@ from headstart.live.inputs import too_large
 from headstart.live.outcomes import Outcome
 from headstart.live.stored.memory import Model, StoredMemory, read_task, task_bytes
 
-# How many arms that were not chosen are kept with a choice.
-_OTHERS = 5
-
-
-class Others(NamedTuple):
-    """The arms with the best scores that were not chosen, best first."""
-
-    own: Floats  # (n,), the scores of the chosen arms
-    indices: Integers  # (n, 5), or (1, 5) for one list; NONE where there are fewer
-    means: Floats
-    scores: Floats
-
 
 class Chosen(NamedTuple):
     """The choices for n tasks, and why: the parts of each mean xᵀŵ by feature."""
@@ -57,7 +45,6 @@ class Chosen(NamedTuple):
     from_prior: Floats  # (n, d), xᵢhᵢ
     from_rewards: Floats  # (n, d), xᵢ(ŵᵢ − hᵢ)
     effects: Sequence[float | None]  # (n,), of the items themselves; None without items
-    others: Others | None  # None if the choice was made elsewhere
 
 
 class Counted(NamedTuple):
@@ -167,17 +154,15 @@ class StoredTasks:
             one.id(index) if one.are_items else None
             for one, index in zip(arms, choices.indices.tolist(), strict=True)
         ]
-        others = self._others(slots, batch, choices.scores, choices.indices[:, None])
-        return self._explained(slots, choices, batch.features(choices.indices), ids, others)
+        return self._explained(slots, choices, batch.features(choices.indices), ids)
 
     def choose_ranked(self, task: int, arms: DecisionSet, n: int) -> Chosen:
         """The best n arms for one task."""
         slots = self._slots([task])
         choices = self._chooser.choose_ranked(slots, arms, n)
         ids = [arms.id(i) if arms.are_items else None for i in choices.indices.tolist()]
-        others = self._others(slots, batch_of([arms]), choices.scores, choices.indices[None])
         features = arms.features[choices.indices]
-        return self._explained(slots.repeat(n), choices, features, ids, others)
+        return self._explained(slots.repeat(n), choices, features, ids)
 
     def propensities(self, task: int, arms: DecisionSet) -> Floats:
         """The probability (K,) with which each arm would be chosen for a task."""
@@ -196,7 +181,7 @@ class StoredTasks:
         choices = Choices(np.array(indices, dtype=np.int64), np.array(propensities), ())
         features = batch.features(choices.indices)
         ids = [one.id(i) if one.are_items else None for one, i in zip(arms, indices, strict=True)]
-        chosen = self._explained(slots, choices, features, ids, None)
+        chosen = self._explained(slots, choices, features, ids)
         if not np.isfinite(chosen.means + chosen.halves).all():
             raise too_large("arms", features)
         return chosen
@@ -235,34 +220,12 @@ class StoredTasks:
     def _slots(self, tasks: Sequence[int]) -> Integers:
         return np.array([self._tasks.slots[task] for task in tasks], dtype=np.int64)
 
-    def _others(
-        self, slots: Integers, batch: Batch, tables: Sequence[Floats], chosen: Integers
-    ) -> Others:
-        """The best arms except the chosen ones, (n, r) for r chosen arms of each task.
-
-        tables: the scores (g, K) of each group of the batch.
-        """
-        assert batch.sets is not None
-        effects = self._memory.population.item_effects
-        own, places = np.empty(chosen.shape), np.empty((batch.n, _OTHERS), dtype=np.int64)
-        means, scores = np.zeros((2, batch.n, _OTHERS))  # 0 where there are fewer others
-        for group, table in zip(batch.groups, tables, strict=True):
-            given = (slots, group.members, group.arms, group.which, table, chosen)
-            _compare(self._tasks.rows, given, (own, places, means, scores))
-            for k, arms in enumerate(batch.sets_of(group)):
-                if effects is not None and arms.are_items and arms.ids is not None:
-                    those = group.members[group.which == k]
-                    offsets = arms.features @ effects.shift + effects.of(arms.ids)
-                    means[those] += offsets[places[those]]
-        return Others(own.ravel(), places, means, scores)
-
     def _explained(
         self,
         slots: Integers,
         choices: Choices,
         features: Floats,
         items: Sequence[Hashable | None],
-        others: Others | None,
     ) -> Chosen:
         rows, layout = self._tasks.rows, self._tasks.layout
         means, widths = np.empty((2, len(slots)))
@@ -290,46 +253,7 @@ class StoredTasks:
             features * bias,
             features * (parameter - bias),
             of_items,
-            others,
         )
-
-
-@compiled
-def _compare(
-    rows: Floats,
-    given: tuple[Integers, Integers, Floats, Integers, Floats, Integers],
-    found: tuple[Floats, Integers, Floats, Floats],
-) -> None:
-    """Find the best arms except the chosen ones, for the members of a group of tasks.
-
-    Sets the scores of the chosen arms, and the places, means xᵀŵ and scores of the others.
-    """
-    slots, members, arms, which, table, chosen = given
-    own, places, means, scores = found
-    for g in range(members.shape[0]):
-        i = members[g]
-        for rank in range(chosen.shape[1]):
-            own[i, rank] = table[g, chosen[i, rank]]
-        for rank in range(chosen.shape[1]):
-            table[g, chosen[i, rank]] = -np.inf
-        best, n = places[i], 0
-        best[:] = NONE
-        for k in range(table.shape[1]):
-            score = table[g, k]
-            if score == -np.inf or (n == len(best) and score <= table[g, best[n - 1]]):
-                continue
-            j = min(n, len(best) - 1)
-            while j > 0 and score > table[g, best[j - 1]]:
-                best[j] = best[j - 1]
-                j -= 1
-            best[j] = k
-            n = min(n + 1, len(best))
-        parameter = task_state(rows[slots[i]], arms.shape[2]).parameter
-        for j in range(n):
-            mean = 0.0
-            for a in range(arms.shape[2]):
-                mean += arms[which[g], best[j], a] * parameter[0, a]
-            means[i, j], scores[i, j] = mean, table[g, best[j]]
 
 
 @compiled

@@ -68,7 +68,6 @@ def decision(service: Service, request: Request) -> Response:
             "decision": record,
             "parts": parts,
             "estimate": _estimate(record),
-            "others": _others(record),
             "metrics": sorted({name for part in record.parts for name in part.metrics}),
             "combined": _COMBINED[bandit.configuration.parts],
         }
@@ -76,44 +75,6 @@ def decision(service: Service, request: Request) -> Response:
     return page.bandit_page(
         service, request, "decisions", "decision.html", lambda *_: {}, afterwards
     )
-
-
-_TIE = 1e-6  # scores are kept as float32
-
-
-def _others(record: DecisionRecord) -> dict[str, Any] | None:
-    """The arm that was chosen and the best of the others, with why each was not chosen."""
-    if record.score is None or not record.others:
-        return None
-    rows = [
-        {
-            "arm": other.arm,
-            "mean": other.mean,
-            "score": other.score,
-            "gap": other.score - record.score,
-            "why": why_not(record.mean, record.score, other.mean, other.score),
-        }
-        for other in sorted(record.others, key=lambda other: -other.score)
-    ]
-    values = [record.mean, record.score]
-    values += [value for other in record.others for value in (other.mean, other.score)]
-    return {"rows": rows, "decimals": column_decimals(values), "score": record.score}
-
-
-def why_not(mean: float, score: float, other_mean: float, other_score: float) -> str:
-    """Why an arm was not chosen, by its numbers and those of the arm that was."""
-    tie = _TIE * max(abs(score), abs(other_score), 1e-9)
-    if abs(other_score - score) <= tie:
-        return "A tie, which chance decided."
-    if other_score > score:
-        return "It scored more: the arm above was tried by chance, to explore."
-    if abs(other_mean - mean) <= tie:
-        return "It is expected to earn as much, but trying the chosen arm is worth more."
-    if other_mean > mean:
-        return "It is expected to earn more, but trying the chosen arm is worth more."
-    if other_score - other_mean > score - mean:
-        return "It is expected to earn less, and trying it does not make up for that."
-    return "It is expected to earn less, and trying it is worth no more."
 
 
 class _Contribution(NamedTuple):

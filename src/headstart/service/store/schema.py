@@ -150,7 +150,6 @@ decisions = Table(
     Column("service_arm", Text),
     Column("service_propensity", Double),
     Column("chance", Double),
-    Column("others", LargeBinary),  # the best arms that were not chosen: see store/others.py
     Index("decisions_task", "block", "task"),
     Index(
         "decisions_pending",

@@ -35,7 +35,6 @@ from headstart.service.messages import (
 )
 from headstart.service.store import schema
 from headstart.service.store.blocks import first_id
-from headstart.service.store.others import packed_numbers, packed_others
 from headstart.service.store.prepared import Prepared
 from headstart.service.store.queries.tasks import TaskEntry
 from headstart.service.store.schema import decisions as table
@@ -62,7 +61,6 @@ _COLUMNS = (
     "value",
     "weight",
     "round",
-    "others",
     "catalogue",
     "offered",
     "service_arm",
@@ -70,9 +68,6 @@ _COLUMNS = (
     "chance",
 )
 _INSERT = Prepared(insert(table), _COLUMNS)
-# How many decisions of a transaction keep the arms that they did not choose: doing so for all would
-# take up to a tenth of the time of a large batch.
-_WITH_OTHERS = 32
 
 
 def new_ids(n: int, now: float) -> list[str]:
@@ -358,7 +353,7 @@ class _Batch:
     ) -> DecisionAnswer:
         assert choice.entry is not None
         assert choice.shown.ids is not None
-        arms, explains = [], len(self._rows) < _WITH_OTHERS
+        arms = []
         catalogue = self._bandit.catalogue.digest if choice.shown.are_items else None
         service = (None, None, None) if considered is None else considered[:3]
         for rank, (decision, i) in enumerate(zip(ids, places, strict=True)):
@@ -402,7 +397,6 @@ class _Batch:
                     self._transaction.now,
                     schema.PENDING,
                     *counted,
-                    parts.others(i, choice.shown.ids) if explains and rank == 0 else None,
                     catalogue,
                     choice.offered,
                     *service,
@@ -470,19 +464,3 @@ class _Parts:
         both = np.stack([chosen.from_prior, chosen.from_rewards], 1).astype("<f4").tobytes()
         # Two halves of the precision: as many bytes.
         self.contributions = [both[i * size : (i + 1) * size] for i in range(len(self.indices))]
-        # A list of arms has one row of others, kept by its first decision.
-        self._others: list[list[int]] = []
-        self._numbers: list[bytes] = []
-        if chosen.others is not None:
-            own, places, means, scores = chosen.others
-            self._others = places.tolist()
-            self._numbers = packed_numbers(own[: len(places)], means, scores)
-
-    def others(self, i: int, ids: Sequence[Any]) -> bytes | None:
-        """The best arms that were not chosen, in stored form; None if there were none."""
-        if i >= len(self._others):
-            return None
-        places = self._others[i]
-        if places[-1] < 0:
-            places = [place for place in places if place >= 0]
-        return packed_others(self._numbers[i], [ids[p] for p in places]) if places else None

@@ -20,13 +20,11 @@ from headstart.arrays import floats
 from headstart.service.messages import (
     Contribution,
     DecisionRecord,
-    OtherArm,
     RewardPart,
     ServiceChoice,
     not_found,
 )
 from headstart.service.store.blocks import of_task as conditions_of_task
-from headstart.service.store.others import unpacked
 from headstart.service.store.prepared import LISTED, Lookup
 from headstart.service.store.queries import parts as parts_of_rewards
 from headstart.service.store.queries import tasks
@@ -116,7 +114,6 @@ def record(connection: Connection, bandit: BanditRow, decision: str) -> Decision
         parts = np.frombuffer(row.parts, dtype="<f4").astype(np.float64).reshape(2, len(x))
     mean = float(parts.sum()) if row.mean is None else row.mean
     half = 0.0 if row.half is None else row.half
-    score, others = unpacked(row.others)
     rewarded = parts_of_rewards.of_decisions(connection, bandit.id, [decision])
     by_feature = zip(bandit.feature_names, x.tolist(), *parts.tolist(), strict=True)
     return DecisionRecord(
@@ -141,8 +138,6 @@ def record(connection: Connection, bandit: BanditRow, decision: str) -> Decision
             for name, value, prior, rewards in by_feature
         ],
         item_effect=row.effect,
-        score=score,
-        others=[OtherArm(arm=arm, mean=mean, score=points) for arm, mean, points in others],
         status=STATUSES[row.status],
         value=None if row.status == PENDING else row.value,
         weight=None if row.status == PENDING else row.weight,
