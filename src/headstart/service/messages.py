@@ -50,7 +50,7 @@ class Message(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, gc=False
     """
 
 
-Control = Literal["cold", "random", "own"]
+Control = Literal["cold", "own"]
 
 
 class Guardrail(Message):
@@ -90,7 +90,7 @@ class BanditConfiguration(Message):
     item_effects: bool = True
     parts: Combination = "sum"
     control_share: Annotated[float, Meta(ge=0.0, le=0.5)] = 0.0
-    # What control tasks are served: a cold task's choice, a random arm, or the caller's own choice.
+    # What control tasks are served: a cold task's choice, or the caller's own.
     control: Control = "cold"
     shadow: bool = False  # whether the caller's own choice is served, and learned from
     guardrails: Annotated[list[Guardrail], Meta(max_length=MOST_GUARDRAILS)] = []

@@ -117,22 +117,6 @@ def test_control_tasks_are_served_the_own_choice(
         assert service.gain("shop").control == "own"
 
 
-def test_random_control_draws_every_arm_alike(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with shop(sqlite, control="random", control_share=0.5) as service:
-        everyone_control(monkeypatch)
-        random.seed(0)
-        answers = decided(service, *(f"user{i}" for i in range(500)), exclude=["item0"])
-        assert {each.arms[0].propensity for each in answers} == {1.0 / (K - 1)}
-        counts = np.array([sum(a.arms[0].arm == arm for a in answers) for arm in ARMS])
-        assert counts[0] == 0
-        # χ² with 3 degrees of freedom: 16.3 is exceeded once in a thousand times.
-        assert ((counts[1:] - 125) ** 2 / 125).sum() < 16.3
-        (best,) = decided(service, "ann", n=3)
-        assert [arm.propensity for arm in best.arms] == [1 / K, 1 / (K - 1), 1 / (K - 2)]
-        assert len({arm.arm for arm in best.arms}) == 3
-        assert "at most the 5" in refused(service, n=6)
-
-
 def test_the_gain_compares_with_what_the_control_is_served_now(
     sqlite: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,12 +124,12 @@ def test_the_gain_compares_with_what_the_control_is_served_now(
     monkeypatch.setattr("headstart.service.engine.sums._log_chance", lambda _: 0.0)
     with shop(sqlite, control_share=0.5) as service:
         everyone_control(monkeypatch)
-        for control, n in (("cold", 2), ("random", 3), ("own", 4)):
+        for control, n in (("cold", 2), ("own", 4)):
             change(service, control=control, control_share=0.5)
             names = [f"{control}{i}" for i in range(n)]
             answers = decided(service, *names, own="item1")
             paid(service, [each.id for each in answers])
-        for control, n in (("own", 4), ("cold", 2), ("random", 3)):
+        for control, n in (("own", 4), ("cold", 2)):
             change(service, control=control, control_share=0.5)
             # Tasks that were opened before go on in their groups.
             answers = decided(service, *(f"cold{i}" for i in range(2)), own="item2")

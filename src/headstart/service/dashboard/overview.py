@@ -35,7 +35,6 @@ _FEW_TASKS = 5
 # What control tasks are served, in words.
 _SERVED = {
     "cold": "Control tasks start cold.",
-    "random": "Control tasks are served any arm at random.",
     "own": "Control tasks are served the application's own choice.",
 }
 # Rewards that were not learned, and what many of them mean.

@@ -38,7 +38,7 @@ DECISION_STATUS: tuple[Literal["pending", "paid", "expired"], ...] = ("pending",
 OPEN, FINISHED = range(2)
 TASK_STATUS: tuple[Literal["open", "finished"], ...] = ("open", "finished")
 # What a control task is served: see `BanditConfiguration.control`.
-CONTROLS: tuple[Literal["cold", "random", "own"], ...] = ("cold", "random", "own")
+CONTROLS: tuple[Literal["cold", "own"], ...] = ("cold", "own")
 SHADOW = len(CONTROLS)  # of tasks that were opened in shadow mode, and are not compared
 
 bandits = Table(

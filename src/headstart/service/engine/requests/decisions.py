@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import insert
@@ -167,14 +167,6 @@ def _own(bandit: Bandit, request: DecisionRequest, shown: DecisionSet) -> int | 
     return place
 
 
-def _at_random(shown: DecisionSet, n: int) -> tuple[list[int], list[float]]:
-    """Arms drawn uniformly without replacement, and their propensities."""
-    allowed = np.flatnonzero(shown.allowed).tolist()
-    if n > len(allowed):
-        raise ValueError(f"n must be at most the {len(allowed)} available arms, got {n}")
-    return random.sample(allowed, n), [1.0 / (len(allowed) - rank) for rank in range(n)]
-
-
 def _find_tasks(
     transaction: Transaction,
     bandit: Bandit,
@@ -259,9 +251,8 @@ class _Batch:
         chosen: dict[bool, list[_Choice]] = {False: [], True: []}
         for choice in wanted:
             assert choice.entry is not None
-            served = self._served(choice, choice.entry)
-            if served is not None:
-                answers.append(self._elsewhere(choice, choice.entry, served))
+            if self._serves_own(choice, choice.entry):
+                answers.append(self._elsewhere(choice, choice.entry))
             elif choice.request.n > 1:
                 answers.append(self._ranked(choice))
             else:
@@ -270,39 +261,32 @@ class _Batch:
             answers += self._together(together)
         return answers
 
-    def _served(self, choice: _Choice, task: TaskEntry) -> Literal["random", "own"] | None:
-        """What is served instead of the estimate's choice."""
-        if self._bandit.configuration.shadow:
-            return "own"
-        control = schema.CONTROLS[task.against] if task.control else "cold"
-        # A task may have been opened under another configuration than the request was checked by.
-        one = choice.own is not None and choice.request.n == 1
-        if control == "cold" or (control == "own" and not one):
-            return None
-        return control
+    def _serves_own(self, choice: _Choice, task: TaskEntry) -> bool:
+        """Whether the caller's own choice is served instead of the estimate's."""
+        if choice.own is None or choice.request.n > 1:
+            # A task may have been opened under another configuration than the request was checked by.
+            return False
+        is_control = task.control and schema.CONTROLS[task.against] == "own"
+        return self._bandit.configuration.shadow or is_control
 
     def _elsewhere(
-        self, choice: _Choice, task: TaskEntry, served: Literal["random", "own"]
+        self, choice: _Choice, task: TaskEntry
     ) -> tuple[_Choice, DecisionAnswer | ServiceError]:
-        """Serve the caller's own choice, or any arms."""
-        rows, shown, request = self._bandit.rows(task), choice.shown, choice.request
-        considered, n = None, request.n
+        """Serve the caller's own choice."""
+        assert choice.own is not None
+        rows, told = self._bandit.rows(task), choice.request.own_propensity
+        propensity = math.nan if told is None else told
         try:
-            if served == "random":
-                places, propensities = _at_random(shown, n)
-            else:
-                assert choice.own is not None
-                told = request.own_propensity
-                places, propensities = [choice.own], [math.nan if told is None else told]
-                if self._bandit.configuration.shadow:
-                    considered = self._considered(choice, task)
-            chosen = rows.explain([task.id] * n, [shown] * n, places, propensities)
+            considered = (
+                self._considered(choice, task) if self._bandit.configuration.shadow else None
+            )
+            chosen = rows.explain([task.id], [choice.shown], [choice.own], [propensity])
         except ValueError as error:
             return choice, invalid(str(error))
         if considered is not None:
             self._transaction.sums.shadowed(self._bandit.number, task, considered.agrees)
-        ids, parts = new_ids(n, self._transaction.now), _Parts(chosen)
-        return choice, self._answer(choice, ids, chosen, parts, range(n), considered)
+        ids = new_ids(1, self._transaction.now)
+        return choice, self._answer(choice, ids, chosen, _Parts(chosen), range(1), considered)
 
     def _considered(self, choice: _Choice, task: TaskEntry) -> _Considered:
         assert choice.own is not None
