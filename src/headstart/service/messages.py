@@ -367,22 +367,11 @@ class Gain(Message):
 
 
 class ShadowView(Message):
-    """Shadow mode: how often the service would have chosen the same, and what it would have earned.
-
-    Means are rewards per round, one value per task, over the latest 100,000 tasks with rewards and
-    the caller's propensities. Intervals hold with 95 % at all looks together.
-    """
+    """Shadow mode: how often the service would have chosen the same."""
 
     on: bool
     decisions: int
     agreed: int  # decisions for which the service would have chosen the same arm
-    tasks: int  # behind the means
-    own: "Estimate"  # what the caller's choices earned
-    inverse_propensity: "Estimate"  # what the service's would have earned, by two estimators
-    self_normalised: "Estimate"
-    difference: "Estimate"  # the self-normalised estimate minus what the caller's choices earned
-    effective_tasks: float  # as many of equal weight tell as much
-    cannot: str | None  # why it is not known what the service would have earned
 
 
 class ItemCount(Message):

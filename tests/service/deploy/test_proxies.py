@@ -139,7 +139,7 @@ def test_behind_a_proxy_decisions_are_made_and_links_lead_on(
             assert "Secure" in entered.headers["set-cookie"]
             text = http.get(f"{site}/").text
             links = set(re.findall(rf'href="({PREFIX}/[a-z]+)(?:\?[^"]*)?"', text))
-            assert {f"{PREFIX}/tasks", f"{PREFIX}/health"} <= links
+            assert {f"{PREFIX}/tasks", f"{PREFIX}/items"} <= links
             for link in links:
                 assert http.get(f"https://localhost:{port}{link}").status_code == 200, link
 

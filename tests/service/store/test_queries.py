@@ -36,8 +36,6 @@ PAGES = [
     "/decisions?arm=Mocha&status=paid",
     "/decisions?task=user-0003&status=pending",
     "/decisions?before=ff",
-    "/quality?window=day",
-    "/health",
 ]
 
 

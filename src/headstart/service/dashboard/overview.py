@@ -24,7 +24,7 @@ from headstart.service.dashboard.formats import (
 from headstart.service.dashboard.page import link
 from headstart.service.engine.records import MISMATCH, guardrail_views, ratio_doubt, shadow_view
 from headstart.service.engine.service import Service
-from headstart.service.messages import BanditConfiguration, Estimate, GuardrailView, ShadowView
+from headstart.service.messages import BanditConfiguration, GuardrailView, ShadowView
 from headstart.service.store.queries import activity, decisions
 from headstart.service.store.queries.activity import COMPARED_ROUNDS, Compared
 from headstart.service.store.queries.bandits import BanditRow
@@ -60,9 +60,8 @@ def overview(service: Service, request: Request) -> Response:
             "begun": activity.begun(connection, bandit.id),
             "guardrails": [guardrail_row(each) for each in guardrails],
             "broken": [each.name for each in guardrails if each.status == "broken"],
-            "shadow": shadow_sentences(view),
+            "shadow": shadow_sentence(view),
             "shadow_on": view.on,
-            "shadow_tiles": _shadow_tiles(view),
             **_rates(connection, bandit, window, now),
             **_recent(connection, bandit, now),
             "window": window,
@@ -130,42 +129,14 @@ def _gain(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
     }
 
 
-def shadow_sentences(view: ShadowView) -> list[str]:
-    """How shadow mode stands; nothing where it never was on."""
-    if not view.decisions:
-        on = "The application's own choices are served, and none has come yet."
-        return [on] if view.on else []
-    sentences = [
-        f"The service would have chosen the same arm in {percent(view.agreed / view.decisions)} of "
-        f"{count(view.decisions)} decisions."
-    ]
-    if view.cannot is not None:
-        return [*sentences, f"What it would have earned cannot be said: {view.cannot}."]
-    return [
-        *sentences,
-        f"What it would have earned is estimated by {count(view.tasks)} tasks, worth "
-        f"{count(view.effective_tasks)} by their weights. Intervals hold with 95 % however often "
-        "you look.",
-    ]
-
-
-def _shadow_tiles(view: ShadowView) -> list[tuple[str, str, str]]:
-    """Label, value and interval of what the application's choices earned, and the service's."""
-    if view.cannot is not None or view.difference.mean is None:
-        return []
-    shown = (
-        ("The application's choices", view.own),
-        ("The service's choices", view.self_normalised),
-        ("Difference", view.difference),
-    )
-    found = [(label, rate(_interval(each, view.tasks))) for label, each in shown]
-    return [(label, of.mean, f"{of.low} to {of.high} {of.unit}") for label, of in found]
-
-
-def _interval(of: Estimate, n: int) -> Interval:
-    assert of.mean is not None
-    ends = (of.low, of.high) if of.low is not None and of.high is not None else (-inf, inf)
-    return Interval(of.mean, inf, *ends, n)
+def shadow_sentence(view: ShadowView) -> str | None:
+    """How shadow mode stands; None where it never was on."""
+    if view.decisions:
+        return (
+            f"The service would have chosen the same arm in "
+            f"{percent(view.agreed / view.decisions)} of {count(view.decisions)} decisions."
+        )
+    return "The application's own choices are served, and none has come yet." if view.on else None
 
 
 def gain_sentence(gain: Interval | None, warm: Moments, control: Moments, share: float) -> str:

@@ -10,17 +10,12 @@ from headstart.arrays import floats
 from headstart.intervals import (
     Interval,
     Moments,
-    interval,
-    interval_around,
     rate,
     share_doubt,
-    watched,
     watched_difference,
 )
-from headstart.live.off_policy import check_overlap, weighted
 from headstart.live.stored import Model, StoredMemory, StoredTasks
 from headstart.service.messages import (
-    Estimate,
     Gain,
     Guardrail,
     GuardrailView,
@@ -174,51 +169,10 @@ def _status(worse: Interval, margin: float) -> Literal["broken", "holds", "uncle
     return "holds" if worse.high <= margin else "unclear"
 
 
-# Shadow mode is judged by this many of the latest tasks.
-_SHADOW_TASKS = 100_000
-_NOT_KNOWN = Estimate(mean=None, low=None, high=None)
-
-
 def shadow_view(connection: Connection, bandit: BanditRow) -> ShadowView:
-    """How often the service agreed in shadow mode, and what it would have earned."""
+    """How often the service agreed in shadow mode."""
     decisions, agreed = activity.agreement(connection, bandit.id)
-    means, weights, weighted_means = activity.shadow_means(connection, bandit.id, _SHADOW_TASKS)
-    view = ShadowView(
-        on=bandit.configuration.shadow,
-        decisions=decisions,
-        agreed=agreed,
-        tasks=len(means),
-        own=_NOT_KNOWN,
-        inverse_propensity=_NOT_KNOWN,
-        self_normalised=_NOT_KNOWN,
-        difference=_NOT_KNOWN,
-        effective_tasks=0.0,
-        cannot=None,
-    )
-    if not len(means):
-        view.cannot = "no reward has come yet of a decision that told own_propensity"
-        return view
-    view.own = _watched(interval(means))
-    # Σwy/Σw of a task's rounds, so that its weight times this is its mean of πy/p.
-    values = weighted_means / np.where(weights > 0.0, weights, 1.0)
-    found = weighted(values, weights)
-    view.effective_tasks = found.effective_sample_size
-    try:
-        check_overlap(found, what="tasks")
-    except ValueError as error:
-        view.cannot = str(error)
-        return view
-    view.inverse_propensity = _watched(found.inverse_propensity)
-    view.self_normalised = _watched(found.self_normalised)
-    mean = found.self_normalised.mean
-    influence = (weighted_means - mean * weights) / weights.mean() - means
-    view.difference = _watched(interval_around(mean - float(means.mean()), influence))
-    return view
-
-
-def _watched(found: Interval) -> Estimate:
-    held = watched(found)
-    return Estimate(mean=_known(held.mean), low=_known(held.low), high=_known(held.high))
+    return ShadowView(on=bandit.configuration.shadow, decisions=decisions, agreed=agreed)
 
 
 def _known(value: float) -> float | None:

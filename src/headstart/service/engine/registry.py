@@ -214,7 +214,6 @@ def left_behind(connection: Connection) -> list[int]:
         schema.idempotency,
         schema.items,
         schema.item_days,
-        schema.shadows,
     ):
         number = 0
         while number is not None:

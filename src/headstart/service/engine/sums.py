@@ -21,7 +21,6 @@ _KEYS = {
         schema.gains,
         schema.metric_gains,
         schema.item_days,
-        schema.shadows,
     )
 }
 _VALUES = {
@@ -82,7 +81,7 @@ class Sums:
 
     def shadowed(self, bandit: int, task: TaskEntry, agreed: bool) -> None:
         """The caller's own choice was served; the service would have made it too, or not."""
-        self._add(schema.shadows, (bandit, task.id), decisions=1, agreed=int(agreed))
+        self._note(bandit, task.control, shadowed=1, agreed=int(agreed))
 
     def told(self, bandit: int, task: TaskEntry, value: float, new: bool) -> None:
         """A reward came, a default became final, or an earlier reward changed by this much."""
@@ -95,16 +94,13 @@ class Sums:
         number: int,
         before: float,
         after: float,
-        ratio: float | None = None,
         *,
         shadow: bool = False,
     ) -> None:
-        """The task's reward of this number was replaced; ratio and shadow as in `counted`."""
+        """The task's reward of this number was replaced; shadow as in `counted`."""
         change, squares = after - before, after * after - before * before
         task.reward_sum += change
         control, process = task.group, self._process
-        if ratio is not None:
-            self._add(schema.shadows, (bandit, task.id), sum=change, weighted=ratio * change)
         if shadow:
             return
         if number <= schema.ROUNDS_MEASURED and task.share is not None:
@@ -124,28 +120,17 @@ class Sums:
         bandit: int,
         task: TaskEntry,
         value: float,
-        ratio: float | None = None,
         *,
         shadow: bool = False,
     ) -> None:
         """A task counts one more reward, possibly a default; also changes the entry.
 
         shadow: whether the decision was made in shadow mode, in which warm and control tasks are
-        served the same and are not compared. ratio: there π/p, the service's chance of the arm over
-        the caller's.
+        served the same and are not compared.
         """
         task.n_rewards += 1
         task.reward_sum += value
         control, process = task.group, self._process
-        if ratio is not None:
-            self._add(
-                schema.shadows,
-                (bandit, task.id),
-                rewards=1,
-                sum=value,
-                weights=ratio,
-                weighted=ratio * value,
-            )
         if shadow:
             return
         if task.n_rewards <= schema.ROUNDS_MEASURED and task.share is not None:
@@ -235,11 +220,6 @@ class Sums:
         for table, found in self._found.items():
             if found:
                 _write(connection, table, found)
-
-
-def ratio_of(chance: float | None, propensity: float | None) -> float | None:
-    """π/p in shadow mode: the service's chance of an arm over the caller's."""
-    return None if chance is None or propensity is None else chance / propensity
 
 
 def _log_chance(task: TaskEntry) -> float:

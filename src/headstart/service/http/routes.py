@@ -259,7 +259,7 @@ def get_gain(service: Service, bandit: str) -> Gain:
 
 @_get(f"{BANDIT}/shadow", "read", errors=(404,))
 def get_shadow(service: Service, bandit: str) -> ShadowView:
-    """Shadow mode: how often the service agrees, and what it would have earned."""
+    """Shadow mode: how often the service would have chosen the same."""
     return service.shadow(bandit)
 
 

@@ -238,6 +238,8 @@ minutes = Table(
     Column("expired", BigInteger, nullable=False),  # decisions that expired
     Column("late", BigInteger, nullable=False),  # rewards of expired decisions
     Column("out_of_range", BigInteger, nullable=False),
+    Column("shadowed", BigInteger, nullable=False),  # decisions in shadow mode
+    Column("agreed", BigInteger, nullable=False),  # of them, those the service would have made too
     sqlite_with_rowid=False,
 )
 
@@ -297,22 +299,6 @@ item_days = Table(
     Column("rewards", BigInteger, nullable=False),
     Column("sum", Double, nullable=False),
     Column("squares", Double, nullable=False),
-    sqlite_with_rowid=False,
-)
-
-# Of each task in shadow mode: its decisions, those where the service would have chosen the same,
-# and of those rewards whose weight π/p is known their number, Σy, Σπ/p and Σyπ/p.
-shadows = Table(
-    "shadows",
-    metadata,
-    Column("bandit", Integer, primary_key=True, autoincrement=False),
-    Column("task", _Number, primary_key=True, autoincrement=False),
-    Column("decisions", BigInteger, nullable=False),
-    Column("agreed", BigInteger, nullable=False),
-    Column("rewards", BigInteger, nullable=False),
-    Column("sum", Double, nullable=False),
-    Column("weights", Double, nullable=False),
-    Column("weighted", Double, nullable=False),
     sqlite_with_rowid=False,
 )
 

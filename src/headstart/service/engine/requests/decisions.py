@@ -23,7 +23,6 @@ from headstart.service.engine.requests.tasks import (
     write_learned,
 )
 from headstart.service.engine.requests.telling import Shown, Told, new_of, told
-from headstart.service.engine.sums import ratio_of
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import (
     ChosenArm,
@@ -264,7 +263,7 @@ class _Batch:
     def _serves_own(self, choice: _Choice, task: TaskEntry) -> bool:
         """Whether the caller's own choice is served instead of the estimate's."""
         if choice.own is None or choice.request.n > 1:
-            # A task may have been opened under another configuration than the request was checked by.
+            # A task may be older than the configuration by which the request was checked.
             return False
         is_control = task.control and schema.CONTROLS[task.against] == "own"
         return self._bandit.configuration.shadow or is_control
@@ -355,9 +354,8 @@ class _Batch:
             )
             effect = chosen.effects[i]
             item = None if effect is None else arm
-            ratio = ratio_of(service[2], propensity)
             shadow = considered is not None
-            counted = self._count(choice.entry, chosen.features[i], item, ratio, shadow=shadow)
+            counted = self._count(choice.entry, chosen.features[i], item, shadow=shadow)
             self._shown[arm] += 1
             if counted[0] is not None:
                 self._counted[arm] += 1
@@ -403,7 +401,6 @@ class _Batch:
         task: TaskEntry,
         features: Floats,
         item: str | None,
-        ratio: float | None,
         *,
         shadow: bool,
     ) -> tuple[float | None, float | None, int | None]:
@@ -416,7 +413,7 @@ class _Batch:
         except ValueError:  # too large to be learned: the decision counts only from its reward on
             return None, None, None
         sums = self._transaction.sums
-        sums.counted(self._bandit.number, task, self._default, ratio, shadow=shadow)
+        sums.counted(self._bandit.number, task, self._default, shadow=shadow)
         self._learned[task.id] = task
         return self._default, 1.0, task.n_rewards
 

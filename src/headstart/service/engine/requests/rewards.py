@@ -18,7 +18,6 @@ from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.requests import parts
 from headstart.service.engine.requests.parts import Parts
 from headstart.service.engine.requests.tasks import by_numbers, write_learned
-from headstart.service.engine.sums import ratio_of
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import RewardAnswer, RewardRequest, ServiceError, invalid
 from headstart.service.store import schema
@@ -52,7 +51,6 @@ class Payment:
     observed: bool
     arm: str
     effect: float | None  # None: the arm is not in the catalogue
-    propensity: float | None
     chance: float | None  # the service's chance of the arm, in shadow mode
     paid_time: float | None
     parts: Parts = field(default_factory=dict)  # of the reward so far
@@ -66,11 +64,6 @@ class Payment:
     def is_shadow(self) -> bool:
         """Whether it was made in shadow mode."""
         return self.chance is not None
-
-    @property
-    def ratio(self) -> float | None:
-        """π/p in shadow mode: the service's chance of the arm over the caller's."""
-        return ratio_of(self.chance, self.propensity)
 
 
 class Payments:
@@ -170,8 +163,7 @@ class Payments:
         if outcome is Outcome.PAID:
             waited = payment.status == schema.PENDING
             change = (before.number, before.value, value)
-            shadow = payment.is_shadow
-            sums.replaced(self._bandit.number, task, *change, payment.ratio, shadow=shadow)
+            sums.replaced(self._bandit.number, task, *change, shadow=payment.is_shadow)
             sums.told(self._bandit.number, task, value - (0.0 if waited else before.value), waited)
             self._learned[task.id] = task
             self.settle(payment, schema.PAID, value, weight, happened, payment.round)
@@ -192,7 +184,7 @@ class Payments:
         if outcome is Outcome.PAID:
             sums, shadow = self._transaction.sums, payment.is_shadow
             sums.told(self._bandit.number, task, value, new=True)
-            sums.counted(self._bandit.number, task, value, payment.ratio, shadow=shadow)
+            sums.counted(self._bandit.number, task, value, shadow=shadow)
             self._learned[task.id] = task
             self.settle(payment, status, value, weight, happened, task.n_rewards)
         return outcome

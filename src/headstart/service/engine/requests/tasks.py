@@ -330,9 +330,6 @@ def erase(transaction: Transaction, bandit: Bandit, name: str) -> bool:
     keys = schema.idempotency
     connection.execute(delete(keys).where(keys.c.task == entry.id))
     connection.execute(delete(table).where(table.c.id == entry.id))
-    shadows = schema.shadows.c
-    here = shadows.bandit == bandit.number
-    connection.execute(delete(schema.shadows).where(here, shadows.task == entry.id))
     known = schema.contributions
     statement = update(known).where(known.c.task == entry.id).values(erased=1)
     return connection.execute(statement).rowcount > 0

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from headstart.arrays import Floats
 from headstart.intervals import Moments
 from headstart.service.store.queries.bandits import BanditRow
 from headstart.service.store.schema import (
@@ -17,7 +16,6 @@ from headstart.service.store.schema import (
     metric_gains,
     minutes,
     rounds,
-    shadows,
 )
 
 # The rounds of a task over which warm tasks and the control are compared.
@@ -142,18 +140,7 @@ def metric_means(connection: Connection, bandit: BanditRow) -> dict[str, list[Mo
 
 def agreement(connection: Connection, bandit: int) -> tuple[int, int]:
     """How many decisions were made in shadow mode, and in how many the service agreed."""
-    c = shadows.c
-    query = select(func.sum(c.decisions), func.sum(c.agreed)).where(c.bandit == bandit)
+    c = minutes.c
+    query = select(func.sum(c.shadowed), func.sum(c.agreed)).where(c.bandit == bandit)
     decisions, agreed = connection.execute(query).one()
     return int(decisions or 0), int(agreed or 0)
-
-
-def shadow_means(connection: Connection, bandit: int, most: int) -> tuple[Floats, Floats, Floats]:
-    """The means of y, π/p and yπ/p of the latest tasks in shadow mode, (n,) each."""
-    c = shadows.c
-    query = select(c.rewards, c.sum, c.weights, c.weighted)
-    query = query.where(c.bandit == bandit, c.rewards > 0).order_by(c.task.desc()).limit(most)
-    rows = [tuple(row) for row in connection.execute(query)]
-    sums = np.array(rows, dtype=np.float64).reshape(-1, 4)
-    means, weights, weighted = (sums[:, 1:] / sums[:, :1]).T
-    return means, weights, weighted

@@ -54,7 +54,6 @@ _PAYMENT = (
     "observed",
     "arm",
     "effect",
-    "propensity",
     "chance",
     "paid_time",
 )
