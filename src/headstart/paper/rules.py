@@ -144,65 +144,12 @@ class AboutEqual:
         """Holds inside the margin, fails outside, undecided across its edge."""
         second = _values(regrets, self.second)
         difference = interval(_values(regrets, self.first) - second)
-        return about_zero(difference, MARGIN * float(second.mean()))
-
-
-@dataclass(frozen=True)
-class ClosesGap:
-    """The learner's regret is nearer to the target's than to the other's, which is larger."""
-
-    learner: str
-    target: str
-    other: str
-
-    @property
-    def difference(self) -> str:
-        """The distance from the target less that from the other."""
-        return f"({self.learner} − {self.target}) − ({self.other} − {self.learner})"
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        """The three learners; studies with this rule have one λ."""
-        return tuple(Side(name, 1.0) for name in (self.learner, self.target, self.other))
-
-    def judge(self, regrets: xr.DataArray) -> Outcome:
-        """Holds below 0, fails above 0, undecided when the interval has 0 in it."""
-        learner, target, other = (_values(regrets, side) for side in self.sides)
-        difference = interval((learner - target) - (other - learner))
-        return Outcome(_below_zero(difference), difference)
-
-
-@dataclass(frozen=True)
-class Equals:
-    """A learner's regret is a published number: within 5 % of it, both ends of the interval."""
-
-    learner: str
-    value: float
-
-    @property
-    def difference(self) -> str:
-        """The learner's regret less the number."""
-        return f"{self.learner} − {self.value:g}"
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        """The learner; these studies have one λ."""
-        return (Side(self.learner, 1.0),)
-
-    def judge(self, regrets: xr.DataArray) -> Outcome:
-        """Holds inside the margin, fails outside of it, undecided across its edge."""
-        (side,) = self.sides
-        difference = interval(_values(regrets, side) - self.value)
-        return about_zero(difference, MARGIN * self.value)
-
-
-def about_zero(difference: Interval, margin: float) -> Outcome:
-    """Holds if the interval is inside ±margin, fails if outside, undecided across its edge."""
-    if -margin < difference.low and difference.high < margin:
-        return Outcome("holds", difference, margin)
-    if difference.low > margin or difference.high < -margin:
-        return Outcome("fails", difference, margin)
-    return Outcome("undecided", difference, margin)
+        margin = MARGIN * float(second.mean())
+        if -margin < difference.low and difference.high < margin:
+            return Outcome("holds", difference, margin)
+        if difference.low > margin or difference.high < -margin:
+            return Outcome("fails", difference, margin)
+        return Outcome("undecided", difference, margin)
 
 
 def all_equal(regrets: xr.DataArray, learners: Sequence[str], sides: Sequence[Side]) -> bool:
