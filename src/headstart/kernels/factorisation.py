@@ -132,6 +132,9 @@ def refactorise_drifted(
 ) -> None:
     """Factorise again every task whose drift is above the limit.
 
+    If V + Λ has no digits left for some direction, the rank-one updates are no worse, and the next
+    reward tries again.
+
     The buffer counts but is not flushed: otherwise the rounding of a task's statistics would depend
     on when others drift.
     """
@@ -140,7 +143,10 @@ def refactorise_drifted(
             whole, total = gram[i].copy(), moment[i].copy()
             _add_waiting(whole, total, buffer, filled, i)
             prior = state.scalars[i, PRIOR_LOG_DETERMINANT]
-            refactorise(state, i, whole, total, bias[i], regularization[i], prior)
+            try:
+                refactorise(state, i, whole, total, bias[i], regularization[i], prior)
+            except Exception:  # noqa: BLE001 - compiled code knows no other
+                continue
 
 
 @compiled
