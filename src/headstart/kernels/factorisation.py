@@ -148,7 +148,7 @@ def refactorise_drifted(
             prior = state.scalars[i, PRIOR_LOG_DETERMINANT]
             try:
                 refactorise(state, i, whole, total, bias[i], regularization[i], prior)
-            except Exception:  # noqa: BLE001 - compiled code knows no other
+            except Exception:  # compiled code catches no other
                 continue
 
 

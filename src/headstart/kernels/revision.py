@@ -251,5 +251,5 @@ def revise_due(
         if revision_due(state.scalars, i):
             try:
                 revise(state, i, gram[i], moment[i], components, i, bias[i], regularization[i])
-            except Exception:  # noqa: BLE001 - compiled code knows no other
+            except Exception:  # compiled code catches no other
                 continue
