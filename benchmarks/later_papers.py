@@ -21,7 +21,6 @@ from headstart.learners import MetaLinEXP3
 from headstart.plotting.document import Block, Heading, Paragraph, Table, write_document
 from headstart.plotting.numbers import interval_text, measured_text, true_minus
 from headstart.policies import OFUL
-from headstart.schedules import InParallel, Schedule
 from headstart.simulation import Agent
 
 # Written with seeds below 100; the page has another.
@@ -47,7 +46,6 @@ def regrets(
     n_tasks: int,
     horizon: int,
     replications: int,
-    schedule: Schedule | None = None,
 ) -> Regrets:
     """Every learner's regret over all tasks."""
     found = hs.simulate(
@@ -57,13 +55,12 @@ def regrets(
         horizon,
         replications=replications,
         seed=SEED,
-        schedule=schedule,
     ).regret.sum(["task", "round"])
     return {str(name): found.sel(learner=name).to_numpy() for name in found.learner.to_numpy()}
 
 
 def hierarchies(replications: int) -> dict[str, Regrets]:
-    """AdaTS's setting, and HierTS's with tasks in a row and five at a time."""
+    """AdaTS's setting, and HierTS's with tasks in a row."""
     ada = Hierarchy(dimension=2, n_arms=10, mean_variance=1.0, task_variance=0.1**2)
     hier = Hierarchy(
         dimension=4,
@@ -76,11 +73,11 @@ def hierarchies(replications: int) -> dict[str, Regrets]:
         noise_scale=math.sqrt(0.5),
     )
 
-    def played(world: Hierarchy, n_tasks: int, schedule: Schedule | None = None) -> Regrets:
+    def played(world: Hierarchy, n_tasks: int) -> Regrets:
         noise, task, mean = world.noise_scale**2, world.task_variance, world.mean_variance
         agents: list[Agent] = [
             learners.lin_ts(name=TS, noise_variance=noise, prior_variance=mean + task),
-            learners.hier_ts(
+            learners.ada_ts(
                 name=HIER_TS, noise_variance=noise, task_variance=task, mean_variance=mean
             ),
             learners.hier_bayes_ucb(
@@ -94,17 +91,15 @@ def hierarchies(replications: int) -> dict[str, Regrets]:
         ]
         return regrets(
             world,
-            [agent for agent in agents if schedule is None or agent.name != "Meta-TS"],
+            agents,
             n_tasks=n_tasks,
             horizon=200,
             replications=replications,
-            schedule=schedule,
         )
 
     return {
         "AdaTS": played(ada, 20),
-        "HierTS, in a row": played(hier, 10),
-        "HierTS, five at a time": played(hier, 10, InParallel(5)),
+        "HierTS": played(hier, 10),
     }
 
 
@@ -132,7 +127,7 @@ def against_adversary(world: NonStochastic, horizon: int, replications: int) -> 
         learners.pooled_oful(policy=policy),
         learners.lin_ts(noise_variance=NOISE**2),
         learners.meta_ts(noise_variance=NOISE**2),
-        learners.hier_ts(name=HIER_TS, noise_variance=NOISE**2),
+        learners.ada_ts(name=HIER_TS, noise_variance=NOISE**2),
         learners.hier_bayes_ucb(noise_variance=NOISE**2),
         learners.ours(),
         learners.lin_exp3(n_tasks=2),
@@ -172,20 +167,13 @@ def _hierarchy_blocks(found: dict[str, Regrets], replications: int) -> Iterator[
         "state it): d = 4, ten arms uniform in [−0.5, 0.5]⁴, the same for all tasks, noise of "
         "variance 0.5, ten tasks. TS starts every task from the marginal N(0, I + 0.1²I). The "
         "papers show curves; they say that AdaTS and HierTS have much less regret than TS, that "
-        "AdaTS has less than Meta-TS, which plays one task at a time, and Guan and Xiong that "
-        "HierBayesUCB has less than HierTS. Ours is told no variance and learns from completed "
-        f"tasks only. {replications} replications."
+        "AdaTS has less than Meta-TS, and Guan and Xiong that HierBayesUCB has less than HierTS. "
+        f"Ours is told no variance. {replications} replications."
     )
     every = list(next(iter(found.values())))
-    rows = [
-        [name, *(measured_text(interval(f[name])) if name in f else "–" for f in found.values())]
-        for name in every
-    ]
+    rows = [[name, *(measured_text(interval(f[name])) for f in found.values())] for name in every]
     for first, second in ((HIER_TS, TS), (HIER_TS, "Meta-TS"), ("HierBayesUCB", HIER_TS)):
-        differences = [
-            interval_text(interval(f[first] - f[second])) if second in f else "–"
-            for f in found.values()
-        ]
+        differences = [interval_text(interval(f[first] - f[second])) for f in found.values()]
         rows.append([f"{first} − {second}", *differences])
     yield Table(["", *found], rows)
 
