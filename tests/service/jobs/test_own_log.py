@@ -222,7 +222,7 @@ def test_items_in_a_context_are_those_that_were_shown(tmp_path: Path) -> None:
     features = hs.Features(
         item=[hs.Number("price", mean=2.0, scale=1.0)],
         context=[hs.Category("device", levels=["phone", "desktop"])],
-        task=[hs.Category("country", levels=["NL", "DE"])],
+        about=[hs.Category("country", levels=["NL", "DE"])],
         cross=[("device", "price"), ("country", "price")],
     )
     service = Service.open(tmp_path / "store.sqlite")

@@ -11,7 +11,7 @@ import numpy as np
 from headstart import LoggedDecisions, MetaBandit, evaluate_logged
 from headstart.arrays import Booleans, Floats, floats
 from headstart.features import Features
-from headstart.interfaces import n_side
+from headstart.interfaces import n_about
 from headstart.intervals import interval
 from headstart.live.off_policy import LogTime
 from headstart.progress import Progress
@@ -25,7 +25,7 @@ from headstart.service.schemas import schema_of
 _MOST_ROUNDS, _MOST_NUMBERS = 100_000, 1 << 26
 _READ = (
     *("task", "arm", "slate", "observed", "time", "propensity", "reward"),
-    *("catalogue", "offered", "side"),
+    *("catalogue", "offered", "about"),
 )
 
 
@@ -66,7 +66,7 @@ def _evaluated(
     bandit = MetaBandit(
         dimension=model.dimension,
         policy=model.policy,
-        prior=replace(prior, n_side=0) if n_side(prior) else prior,
+        prior=replace(prior, n_about=0) if n_about(prior) else prior,
         seed=work.request.seed,
         clock=clock,
         **{**model.settings.plain(), "refresh": "inline"},
@@ -106,7 +106,7 @@ def _logged(work: EvaluateWork) -> tuple[dict[str, Any], dict[str, int]]:
         reason = _unusable(row, index, work.digest)
         if reason is None and in_context:
             assert schema is not None
-            shown = _in_context(schema, items, x[i], row["side"])
+            shown = _in_context(schema, items, x[i], row["about"])
             if not np.array_equal(shown[index[row["arm"]]], x[i]):
                 reason = "of tasks of which more became known later"
             else:
@@ -145,10 +145,10 @@ def _unusable(row: Mapping[str, Any], index: Mapping[str, int], digest: int) -> 
     return "without a reward" if row["reward"] is None else None
 
 
-def _in_context(schema: Features, items: Floats, x: Floats, side: bytes | None) -> Floats:
+def _in_context(schema: Features, items: Floats, x: Floats, about: bytes | None) -> Floats:
     """The arms (K, d) of a decision, in the context shown by its arm's features."""
     context = x[schema.n_item : schema.n_item + schema.n_context]
-    task = schema.encode_task(None) if side is None else floats(side)
+    task = schema.encode_about(None) if about is None else floats(about)
     return schema.arms(items, np.array(context), np.array(task))
 
 
