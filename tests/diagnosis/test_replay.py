@@ -12,8 +12,8 @@ from headstart.diagnosis import Diagnosis, page, recording
 from headstart.diagnosis.replay import _noise_scale, replay
 from headstart.specs import Spec
 from headstart.studies import runner
-from headstart.studies.comparisons import at_best, playing
-from headstart.studies.results import totals
+from headstart.studies.comparisons import playing
+from headstart.studies.results import at_best, totals
 
 pytestmark = pytest.mark.slow
 

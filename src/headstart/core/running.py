@@ -1,7 +1,6 @@
 """RunningEstimate: a ridge estimate that is updated as rewards arrive, O(d²) per round."""
 
 import math
-from contextlib import suppress
 
 import numpy as np
 
@@ -219,34 +218,28 @@ class RunningEstimate:
             self._refactorise(kernels.DRIFT_LIMIT)
         if status & columns.REVISE and self._components is not None:
             self._flush()
-            with suppress(np.linalg.LinAlgError):  # no digits left: the prior does not change
-                kernels.revise_due(
-                    self._state,
-                    self._gram,
-                    self._moment,
-                    self._components,
-                    self._bias,
-                    self._regularization,
-                )
+            kernels.revise_due(
+                self._state,
+                self._gram,
+                self._moment,
+                self._components,
+                self._bias,
+                self._regularization,
+            )
         return status > 0
 
     def _refactorise(self, limit: float) -> None:
-        """Compute estimates again whose error exceeds the limit.
-
-        If V + Λ has no digits left for some direction, the rank-one updates are no worse, and the
-        next reward tries again.
-        """
-        with suppress(np.linalg.LinAlgError):
-            kernels.refactorise_drifted(
-                self._state,
-                limit,
-                self._gram,
-                self._moment,
-                self._start_bias,
-                self._regularization,
-                self._buffer,
-                self._filled,
-            )
+        """Compute estimates again whose error exceeds the limit."""
+        kernels.refactorise_drifted(
+            self._state,
+            limit,
+            self._gram,
+            self._moment,
+            self._start_bias,
+            self._regularization,
+            self._buffer,
+            self._filled,
+        )
 
     def _flush(self) -> None:
         if self._filled:

@@ -15,9 +15,9 @@ from headstart.diagnosis.recorder import record
 from headstart.interfaces import Environment
 from headstart.progress import Progress
 from headstart.simulation.agent import AnyAgent
-from headstart.studies.comparisons import at_best, playing
+from headstart.studies.comparisons import playing
 from headstart.studies.digests import changed_files, sources
-from headstart.studies.results import totals
+from headstart.studies.results import at_best, totals
 from headstart.studies.shards import SweptLearners, shard_replications, shard_seed
 from headstart.studies.study import Study
 from headstart.studies.toml import from_toml

@@ -95,7 +95,9 @@ class Memory:
         population, about = self.population, self.tasks.abouts.get(name)
         start = population.start_with(about)
         if not start.is_finite:
-            raise ValueError("the prior must be finite: the memory's sums are out of range")
+            raise ValueError(
+                "the prior must be finite and positive definite: the memory's sums are out of range"
+            )
         slot = self.tasks.open(name, start.row)
         self.tasks.rows[slot, FIRST_PENDING] = NONE
         self.tasks.rows[slot, PRIOR_TASKS] = population.state.n_tasks

@@ -150,7 +150,10 @@ class Population:
         if prior.mixture is not None and self.bias_moves:
             raise ValueError("a prior whose bias moves within a task must not have a mixture")
         components = None if prior.mixture is None else prior.mixture.components()
-        row = self.layout.first_row(prior)
+        try:
+            row = self.layout.first_row(prior)
+        except np.linalg.LinAlgError:  # Λ is not finite, or no digits are left
+            row = np.full(self.layout.length, np.nan)
         finite = bool(np.isfinite(row[: self.layout.scalars.start]).all())
         return Start(prior, components, row, finite)
 
