@@ -106,7 +106,7 @@ def hierarchies(replications: int) -> dict[str, Regrets]:
 def similar_tasks(cosine: float, replications: int) -> Regrets:
     """A column of Meta-LinEXP3's table, and learners that assume one parameter per task."""
     world = Ellipsoid(cosine=cosine)
-    agents = [
+    agents: list[Agent] = [
         MetaLinEXP3(name="LinEXP3", start="none"),
         MetaLinEXP3(name="Meta-LinEXP3, uniform", start="uniform"),
         MetaLinEXP3(name="Meta-LinEXP3, PCRW", start="pcrw"),
@@ -120,7 +120,7 @@ def similar_tasks(cosine: float, replications: int) -> Regrets:
 def against_adversary(world: NonStochastic, horizon: int, replications: int) -> Regrets:
     """Regret over two tasks of this horizon; those with a noise scale know the true one."""
     policy = OFUL(noise_scale=NOISE, failure_probability=0.01)
-    agents = [
+    agents: list[Agent] = [
         learners.itl(policy=policy),
         learners.avg_oful(policy=policy),
         learners.rr_oful(policy=policy),
