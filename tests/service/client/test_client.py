@@ -9,12 +9,9 @@ from typing import Any, cast
 import httpx
 import msgspec
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from tests.service.http.fake import FakeService
 
-import headstart as hs
 from headstart.service.client import AsyncClient, Client, ConnectionFailedError, Retries
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application
@@ -292,34 +289,3 @@ def test_values_of_numpy_and_pandas_are_sent_as_what_they_are(
     news.finish(np.int64(17))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="values of JSON, NumPy or pandas, got"):
         news.decide("u", {"a": {"x": object()}})
-    with pytest.raises(ValueError, match="got a table"):
-        news.decide("u", pd.DataFrame({"x": [1.0]}))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
-def test_a_table_is_a_catalogue(client: Client, bridge: Bridge, kind: Any) -> None:
-    news = client.bandit("news")
-    news.put(BanditConfiguration(feature_names=["price", "new"]))
-    assert news.items.put(kind({"new": [0, 1], "id": ["a", "b"], "price": [2.5, 3.5]})) == 2
-    sent = msgspec.json.decode(bridge.sent[-1].content)
-    assert [(item["id"], item["features"]) for item in sent] == [("a", [2.5, 0]), ("b", [3.5, 1])]
-    with pytest.raises(ValueError, match=r"the columns .'price', 'new'.*got .'price'"):
-        news.items.put(kind({"id": ["a"], "price": [2.5]}))
-    with pytest.raises(ValueError, match="different ids, got 1 twice"):
-        news.items.put(kind({"id": ["a", "a"], "price": [2.5, 1.0], "new": [0, 1]}))
-
-
-def test_where_there_is_a_schema_a_table_has_attributes(client: Client, bridge: Bridge) -> None:
-    shop = client.bandit("shop")
-    schema = hs.Features([hs.Number("price", mean=0.0, scale=1.0), hs.Category("brand")])
-    shop.put(BanditConfiguration(features=schema.plain()))
-    table = pd.DataFrame(
-        {"price": [2.5, np.nan], "brand": pd.array(["acme", pd.NA], dtype="string")},
-        index=pd.Index([3, 4]),
-    )
-    shop.items.put(table)
-    sent = msgspec.json.decode(bridge.sent[-1].content)
-    assert [(item["id"], item["attributes"]) for item in sent] == [
-        ("3", {"price": 2.5, "brand": "acme"}),
-        ("4", {"price": None, "brand": None}),
-    ]

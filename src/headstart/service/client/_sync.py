@@ -19,7 +19,6 @@ from headstart.service.client.transport import (
     Attributes,
     Outcome,
     Retries,
-    Table,
     Task,
     Vector,
 )
@@ -611,20 +610,19 @@ class Items:
                 return
             query["after"] = page.next
 
-    def put(self, items: Mapping[str, Vector | Attributes] | Iterable[Item] | Table) -> int:
+    def put(self, items: Mapping[str, Vector | Attributes] | Iterable[Item]) -> int:
         """Replace the whole catalogue. Returns how many items there are now.
 
-        Takes items; or features by id, or with a schema attributes by id; or a DataFrame with a row
-        per item and ids in the column `id` or in the index.
+        Takes items; or features by id, or with a schema attributes by id.
         """
-        body = wire.items_of(self._by_id(items))
+        body = wire.items_of(items)
         return (self._bandit.call(ItemCount, "PUT", "items", body=body)).items
 
     def patch(
-        self, changes: Mapping[str, Vector | Attributes] | Iterable[Item | ItemChange] | Table
+        self, changes: Mapping[str, Vector | Attributes] | Iterable[Item | ItemChange]
     ) -> int:
         """Add items, or change some. Returns how many there are now."""
-        body = wire.changes_of(self._by_id(changes))
+        body = wire.changes_of(changes)
         return (self._bandit.call(ItemCount, "PATCH", "items", body=body)).items
 
     def statistics(self, since: date | None = None, until: date | None = None) -> ItemReport:
@@ -637,10 +635,6 @@ class Items:
         """Remove items by id, or all. Returns how many are left."""
         body = None if ids is None else [str(item) for item in ids]
         return (self._bandit.call(ItemCount, "DELETE", "items", body=body)).items
-
-    def _by_id(self, items: Any) -> Any:
-        """The rows of a table by id; everything else unchanged."""
-        return wire.rows_of(items, self._bandit.view()) if wire.is_table(items) else items
 
 
 class Jobs:

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeVar, Union, get_args, get_origin
 from urllib.parse import quote
 
 import httpx
@@ -17,7 +17,6 @@ import msgspec
 
 from headstart import __version__
 from headstart.service.messages import (
-    BanditView,
     DecisionRequest,
     Item,
     ItemChange,
@@ -32,19 +31,6 @@ Task = str | int
 Vector = Sequence[float] | Any  # or an array of one dimension
 # What is known of an item, of the context or of a task, by name.
 Attributes = Mapping[str, object]
-
-
-class Table(Protocol):
-    """A DataFrame, of pandas or Polars."""
-
-    @property
-    def columns(self) -> Any:
-        """The names of its columns."""
-        ...
-
-    def __getitem__(self, name: Any, /) -> Any:
-        """A column."""
-        ...
 
 
 Arms = Mapping[str, Vector | Attributes] | Iterable[str] | None
@@ -236,10 +222,6 @@ def arms_of(arms: Arms) -> dict[str, list[float] | dict[str, object]] | list[str
     """Arms in the form of a request: by id, with features or attributes; ids; None for all."""
     if isinstance(arms, Mapping):
         return {str(name): arm(given) for name, given in arms.items()}
-    if is_table(arms):
-        raise ValueError(
-            "arms must be features or attributes by id, or ids, got a table: `items.put` takes one"
-        )
     return None if arms is None else [str(name) for name in arms]
 
 
@@ -253,36 +235,6 @@ def items_of(items: Mapping[str, Vector | Attributes] | Iterable[Item]) -> list[
         else Item(id=str(name), features=vector(given) or [])
         for name, given in items.items()
     ]
-
-
-def is_table(items: object) -> bool:
-    """Whether this is a DataFrame, of pandas or Polars."""
-    return hasattr(items, "columns")
-
-
-def rows_of(table: Table, bandit: BanditView) -> Mapping[str, Vector | Attributes]:
-    """The rows of a DataFrame by id: its column `id`, or else the index.
-
-    Columns are attributes if the bandit has a schema, else its features, by name.
-    """
-    columns = {str(name): table[name].to_list() for name in table.columns}
-    ids = columns.pop("id", None)
-    if ids is None:
-        if not hasattr(table, "index"):
-            raise ValueError(f"items must have a column 'id', got {list(columns)}")
-        ids = table.index.to_list()
-    if len(set(map(str, ids))) < len(ids):
-        raise ValueError(f"items must have different ids, got {len(ids) - len(set(ids))} twice")
-    rows = [
-        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
-    ]
-    by_id = dict(zip(map(str, ids), rows, strict=True))
-    if bandit.configuration.features is not None:
-        return by_id
-    names = bandit.feature_names
-    if set(columns) != set(names):
-        raise ValueError(f"items must have the columns {names}, got {list(columns)}")
-    return {item: [row[name] for name in names] for item, row in by_id.items()}
 
 
 def changes_of(
