@@ -103,7 +103,7 @@ def run_demo(service: Service, stop: threading.Event, seed: int = 0) -> None:
     service.put_bandit(
         BANDIT,
         BanditConfiguration(
-            features=SHOP.features.plain(),
+            features=SHOP.features.settled(items=world.items).plain(),
             control_share=0.2,
             exploration=0.04,
             reward_range=(0.0, 1.0),

@@ -1,7 +1,6 @@
 """Schemas: the attributes of a bandit's items, contexts and tasks, from its configuration."""
 
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 
@@ -11,12 +10,8 @@ from headstart.service.messages import (
     BanditConfiguration,
     ServiceError,
     check_text,
-    conflict,
     invalid,
 )
-
-# Of the context and of tasks; the first items that are put settle the numbers of items.
-_SETTLED = ("context", "about")
 
 
 def schema_of(configuration: BanditConfiguration) -> Features | None:
@@ -32,33 +27,16 @@ def _read(content: bytes) -> Features:
 
 
 def check(schema: Features) -> None:
-    """Raise if a name breaks lines, or if no items can settle a number."""
+    """Raise if a name breaks lines, or if a number has no mean and scale."""
     for name, attribute in schema.attributes.items():
         check_text("the name of an attribute", name)
         for level in getattr(attribute, "levels", None) or ():
             check_text(f"levels of {name!r}", level)
-    for part in _SETTLED:
-        unsettled = _unsettled(getattr(schema, part))
-        if unsettled is not None:
+        if isinstance(attribute, Number) and not attribute.is_settled:
             raise invalid(
-                f"features.{part} must have mean and scale for the number {unsettled!r}: "
+                f"features must have mean and scale for the number {name!r}: "
                 "`headstart features infer` and hs.Features.settled compute them"
             )
-
-
-def check_settled(schema: Features) -> None:
-    """Raise while the numbers of items are not settled."""
-    name = _unsettled(schema.item)
-    if name is not None:
-        raise conflict(
-            f"the number {name!r} has no mean and scale yet: PUT the items first, or give them in "
-            "features"
-        )
-
-
-def _unsettled(attributes: Any) -> str | None:
-    numbers = (each for each in attributes if isinstance(each, Number))
-    return next((each.name for each in numbers if not each.is_settled), None)
 
 
 def no_schema(what: str, given: object) -> ServiceError:

@@ -13,7 +13,7 @@ from headstart.service.messages import (
 )
 
 FEATURES = hs.Features(
-    item=[hs.Number("price")],
+    item=[hs.Number("price", mean=12.0, scale=9.0)],
     context=[hs.Flag("rain")],
     about=[hs.Category("country", levels=["de", "fr"]), hs.Flag("adult")],
     cross=[("country", "price")],
@@ -34,12 +34,9 @@ def test_what_one_process_is_told_counts_in_the_other(postgresql: str) -> None:
     with Service.open(postgresql) as one, Service.open(postgresql) as other:
         one.put_bandit("shop", BanditConfiguration(features=FEATURES.plain()))
         one.put_items("shop", [Item(id=name, attributes={**raw}) for name, raw in ITEMS.items()])
-        plain = other.bandit("shop").configuration.features
-        assert plain is not None
-        schema = hs.Features.from_plain(plain)
 
         def expected(known: dict[str, object] | None) -> list[float]:
-            return [*map(float, np.asarray(schema.encode(ITEMS["tea"], {"rain": True}, known)))]
+            return [*map(float, np.asarray(FEATURES.encode(ITEMS["tea"], {"rain": True}, known)))]
 
         context = {"rain": True}
         french = {"country": "fr"}
@@ -48,6 +45,6 @@ def test_what_one_process_is_told_counts_in_the_other(postgresql: str) -> None:
         assert shown(one, context=context, about={"country": "de"}) == expected({**french})
         assert shown(one, context=context) == expected({**french})
         other.refresh("shop")
-        assert one.task("shop", "ann").about == schema.encode_about(french).tolist()
+        assert one.task("shop", "ann").about == FEATURES.encode_about(french).tolist()
         assert one.task("shop", "ann").n_rewards == 4
         one.erase("shop", "ann")

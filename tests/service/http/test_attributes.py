@@ -17,7 +17,11 @@ from headstart.service.messages import BanditConfiguration, ObservationRequest
 
 GOLDEN = json.loads(FILE.read_text(encoding="utf-8"))
 SHOP = hs.Features(
-    item=[hs.Number("price"), hs.Category("brand"), hs.Tags("genres", buckets=4)],
+    item=[
+        hs.Number("price", mean=12.0, scale=9.0),
+        hs.Category("brand"),
+        hs.Tags("genres", buckets=4),
+    ],
     context=[hs.Category("user.device", levels=["phone", "desktop"])],
     about=[hs.Category("country", levels=["de", "fr"])],
     cross=[("country", "price")],
@@ -50,11 +54,6 @@ def features_of(client: httpx.Client, decision: str, bandit: str = "shop") -> li
     return bits(part["value"] for part in record["contributions"])
 
 
-def settled(client: httpx.Client) -> hs.Features:
-    view = client.get(PATH).raise_for_status().json()
-    return hs.Features.from_plain(view["configuration"]["features"])
-
-
 @pytest.mark.parametrize("from_catalogue", [True, False])
 def test_the_golden_vectors(real: tuple[httpx.Client, Service], from_catalogue: bool) -> None:
     client, _ = real
@@ -79,20 +78,13 @@ def test_the_golden_vectors(real: tuple[httpx.Client, Service], from_catalogue: 
         assert features_of(client, found["id"], "golden") == vector["x"]
 
 
-def test_the_first_items_settle_the_numbers(real: tuple[httpx.Client, Service]) -> None:
+def test_numbers_without_a_mean_are_refused(real: tuple[httpx.Client, Service]) -> None:
     client, _ = real
-    early = client.post(f"{PATH}/decisions", json={"task": "u", "arms": {"tea": ITEMS["tea"]}})
-    assert early.status_code == 409
-    assert "price" in early.json()["detail"]
-    assert put_items(client).json() == {"items": 3}
-    found = settled(client).attributes["price"]
-    assert isinstance(found, hs.Number)
-    assert (found.mean, found.scale) == (12.0, 9.0)
-    # The same schema again, not settled: it stays as it is.
-    client.put(PATH, json={"features": SHOP.plain()}).raise_for_status()
-    assert settled(client).attributes["price"] == found
-    put_items(client, {"gin": {"price": 1000}})
-    assert settled(client).attributes["price"] == found
+    for side in ("item", "context", "about"):
+        schema = {side: [{"type": "number", "name": "price"}]}
+        answer = client.put("/v1/bandits/other", json={"features": schema})
+        assert answer.status_code == 422
+        assert "headstart features infer" in answer.json()["detail"]
 
 
 def test_items_are_shown_as_they_were_given(real: tuple[httpx.Client, Service]) -> None:
@@ -125,17 +117,16 @@ def test_what_is_first_told_of_a_task_counts_after_a_restart_too(tmp_path: Path)
             if opened:
                 client.put(PATH, json={"features": SHOP.plain()}).raise_for_status()
                 put_items(client)
-            schema = settled(client)
             for told, known in asked if opened else asked[2:]:
                 row = {"task": "u", "arms": ["rum"], "context": context, **told}
                 made = client.post(f"{PATH}/decisions", json=row).raise_for_status().json()
-                expected = schema.encode(ITEMS["rum"], flat, known)
+                expected = SHOP.encode(ITEMS["rum"], flat, known)
                 assert features_of(client, made["id"]) == bits(expected)
                 reward = {"decision": made["id"], "value": 1.0}
                 client.post(f"{PATH}/rewards", json=reward).raise_for_status()
             service.refresh("shop")
             about = client.get(f"{PATH}/tasks/u").json()["about"]
-            assert about == schema.encode_about({"country": "fr"}).tolist()
+            assert about == SHOP.encode_about({"country": "fr"}).tolist()
 
 
 DEEP: dict[str, Any] = {"price": 1}

@@ -115,8 +115,6 @@ def table(schema: Features) -> list[dict[str, str]]:
 def _becomes(attribute: Attribute) -> str:
     if isinstance(attribute, Number) and len(attribute.columns) == 1:
         logarithm = "logarithm, " if attribute.log else ""
-        if attribute.mean is None or attribute.scale is None:
-            return f"{logarithm}mean and scale by the first items"
         return f"{logarithm}mean {number(attribute.mean)}, scale {number(attribute.scale)}"
     n = len(attribute.columns)
     if isinstance(attribute, Category | Tags):

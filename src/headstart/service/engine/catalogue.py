@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from sqlalchemy import Connection, delete, insert, update
+from sqlalchemy import Connection, delete, insert
 
 from headstart import checks
 from headstart.arrays import Booleans, Floats, packed
@@ -26,7 +26,6 @@ from headstart.service.messages import (
     not_found,
 )
 from headstart.service.store.queries.bandits import BanditRow, items_of, n_items
-from headstart.service.store.schema import bandits as bandit_table
 from headstart.service.store.schema import items as table
 
 # The largest feature of an item: with a larger one, no decision could be made.
@@ -155,7 +154,6 @@ class Catalogue:
                 raise invalid(str(error)) from None
         if not arms:
             raise invalid("arms must have at least one item, got none")
-        schemas.check_settled(schema)
         return _set(_encoded(arms, schema), list(arms))
 
 
@@ -242,7 +240,7 @@ def _insert(connection: Connection, bandit: BanditRow, items: Sequence[Item]) ->
     rows = (
         [_row_of_numbers(bandit, item) for item in items]
         if schema is None
-        else _rows_of_attributes(connection, bandit, schema, items)
+        else _rows_of_attributes(bandit, schema, items)
     )
     if rows:
         connection.execute(insert(table), rows)
@@ -266,37 +264,18 @@ def _row_of_numbers(bandit: BanditRow, item: Item) -> dict[str, Any]:
 
 
 def _rows_of_attributes(
-    connection: Connection, bandit: BanditRow, schema: Features, items: Sequence[Item]
+    bandit: BanditRow, schema: Features, items: Sequence[Item]
 ) -> list[dict[str, Any]]:
-    """Rows of items with attributes; they settle the schema if it is not settled yet."""
+    """Rows of items with attributes."""
     given: dict[str, Any] = {}
     for item in items:
         if item.features is not None or item.attributes is None:
             got = "none" if item.features is None else "features"
             raise invalid(f"attributes of {item.id!r} must be given, got {got}")
         given[item.id] = item.attributes
-    if given and not schema.is_settled:
-        schema = _settle(connection, bandit, schema, given)
     for item, features in zip(items, _encoded(given, schema), strict=True):
         _check_size(item.id, features)
     return [_row(bandit, item, np.empty(0)) for item in items]
-
-
-def _settle(
-    connection: Connection, bandit: BanditRow, schema: Features, given: dict[str, Any]
-) -> Features:
-    """Settle the items' numbers by these, for every process."""
-    try:
-        settled = schema.settled(items=given)
-    except ValueError as error:
-        raise invalid(str(error)) from None
-    wanted = msgspec.structs.replace(bandit.configuration, features=settled.plain())
-    values = {
-        "configuration": msgspec.json.encode(wanted).decode(),
-        "changed": bandit.changed + 1e-6,
-    }
-    connection.execute(update(bandit_table).where(bandit_table.c.id == bandit.id).values(**values))
-    return settled
 
 
 def _check_size(item: str, features: Floats) -> None:

@@ -120,19 +120,11 @@ def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[
     )
 
 
-def completed(
-    wanted: BanditConfiguration, before: BanditConfiguration | None
-) -> BanditConfiguration:
-    """A configuration completed by its schema, and by what data have settled before.
-
-    A schema scales its own numbers, so no scales are learned.
-    """
+def completed(wanted: BanditConfiguration) -> BanditConfiguration:
+    """A configuration completed by its schema, which scales its own numbers."""
     schema = _schema_of(wanted)
     if schema is None:
         return wanted
-    known = None if before is None else schemas.schema_of(before)
-    if known is not None:
-        schema = schema.settled_as(known)
     return msgspec.structs.replace(wanted, features=schema.plain(), scales=None)
 
 

@@ -111,7 +111,7 @@ class Registry:
         row = bandits.find(connection, name)
         if row is None:
             check_name("bandit", name)
-        wanted = configuration.completed(wanted, None if row is None else row.configuration)
+        wanted = configuration.completed(wanted)
         configuration.check(wanted)
         content = msgspec.json.encode(wanted).decode()
         if row is None:

@@ -30,7 +30,6 @@ from headstart.service.messages import (
     invalid,
     not_found,
 )
-from headstart.service.schemas import check_settled
 from headstart.service.store import schema
 from headstart.service.store.database import is_sqlite, parsed
 from headstart.service.store.queries import bandits, priors
@@ -233,8 +232,6 @@ def _which(bandit: int, fit: int) -> ColumnElement[bool]:
 
 def _check_columns(model: Model, named: LogColumns, features: Features | None) -> None:
     """Raise if the columns do not match the bandit's features."""
-    if features is not None:
-        check_settled(features)
     try:
         columns = columns_of(named, features)
     except ValueError as error:

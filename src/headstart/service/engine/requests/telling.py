@@ -87,7 +87,6 @@ def features_of(bandit: Bandit, request: ObservationRequest, task: TaskEntry, to
     if request.features is not None:
         raise ValueError("a bandit with features needs item, got numbers")
     if request.item is not None:
-        schemas.check_settled(schema)
         own = schema.encode_items({request.arm or "item": request.item}).matrix
     else:
         place = catalogue.index.get(request.arm or "")
