@@ -2,12 +2,15 @@
 
 import re
 from datetime import date
-from typing import Annotated, Literal
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
 
 from headstart.live.outcomes import Outcome
+
+T = TypeVar("T")
 
 # Limits that hold whatever the configuration says.
 MOST_DIMENSIONS = 2_000
@@ -643,6 +646,35 @@ class FitChange(Message):
 
     fit: FitView
     prior_version: int
+
+
+def read(content: str | bytes, kind: type[T]) -> T:
+    """A message that another version of headstart may have written; unknown fields are ignored."""
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.ValidationError:
+        return msgspec.convert(_without_new_fields(msgspec.json.decode(content), kind), kind)
+
+
+def _without_new_fields(value: Any, kind: Any) -> Any:
+    if _is_struct(kind):
+        fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+        if isinstance(value, dict):
+            return {
+                name: _without_new_fields(value[name], fields[name])
+                for name in value
+                if name in fields
+            }
+    elif isinstance(value, list) and get_origin(kind) is list:
+        return [_without_new_fields(row, get_args(kind)[0]) for row in value]
+    elif get_origin(kind) in (Union, UnionType):
+        structs = [member for member in get_args(kind) if _is_struct(member)]
+        return _without_new_fields(value, structs[0]) if len(structs) == 1 else value
+    return value
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 class Problem(Message):

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -23,6 +23,7 @@ from headstart.service.messages import (
     ObservationRequest,
     Problem,
     ServiceError,
+    read,
 )
 
 T = TypeVar("T")
@@ -276,10 +277,7 @@ def decoded(content: bytes, kind: type[T]) -> T:
     """The message of an answer; unknown fields are ignored."""
     if kind is types.NoneType:
         return None  # type: ignore[return-value]  # an answer without content
-    try:
-        return msgspec.json.decode(content, type=kind)
-    except msgspec.ValidationError:
-        return msgspec.convert(_without_new_fields(msgspec.json.decode(content), kind), kind)
+    return read(content, kind)
 
 
 def decoded_row(content: bytes, kind: type[T]) -> T | Problem:
@@ -287,24 +285,3 @@ def decoded_row(content: bytes, kind: type[T]) -> T | Problem:
     if b'"detail"' in content and "detail" in msgspec.json.decode(content):
         return decoded(content, Problem)
     return decoded(content, kind)
-
-
-def _without_new_fields(value: Any, kind: Any) -> Any:
-    if _is_struct(kind):
-        fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
-        if isinstance(value, dict):
-            return {
-                name: _without_new_fields(value[name], fields[name])
-                for name in value
-                if name in fields
-            }
-    elif isinstance(value, list) and get_origin(kind) is list:
-        return [_without_new_fields(row, get_args(kind)[0]) for row in value]
-    elif get_origin(kind) in (Union, types.UnionType):
-        structs = [member for member in get_args(kind) if _is_struct(member)]
-        return _without_new_fields(value, structs[0]) if len(structs) == 1 else value
-    return value
-
-
-def _is_struct(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)

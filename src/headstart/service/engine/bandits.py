@@ -48,10 +48,18 @@ class Bandit:
         self.catalogue_version = -1
         self.prior_version = 0
         self.paused = False  # whether new tasks go to the control
+        self._prior: PriorInUse | None = None
+        self._most = 1
+        self.release()
+
+    def release(self) -> None:
+        """Let go of all tasks, and of their memory."""
+        model = self.model
         self._rows = {False: StoredTasks(model), True: StoredTasks(model, cold=True)}
         self._entries: OrderedDict[str, TaskEntry] = OrderedDict()
         self._by_number: dict[int, TaskEntry] = {}
-        self._most = 1
+        if self._prior is not None:
+            self.use(self._prior)
 
     def too_many(self, n: int) -> ServiceError | None:
         """The error for a batch of n rows that would take too long, if it would."""
@@ -109,7 +117,7 @@ class Bandit:
 
     def use(self, prior: PriorInUse) -> None:
         """Have new tasks start from a version of the prior."""
-        self.prior_version = prior.version
+        self.prior_version, self._prior = prior.version, prior
         self._rows[False].install(prior.memory, prior.start, prior.effects)
 
     def moves_of(self, control: bool) -> list[int]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionError
 
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError, unavailable
@@ -34,8 +35,10 @@ _MOST_IN_BATCHES = 40_000
 _MOST_RATES = 10_000
 # If a transaction takes longer than this, the store does not answer.
 _STUCK_SECONDS = 5.0
-# Conflicts with other processes that go away when the transaction is repeated.
+# Conflicts with other processes that go away when the transaction is repeated; and the one with a
+# process that keeps what it has locked.
 _CONFLICTS = ("40001", "40P01")
+_LOCKED = "55P03"
 
 
 @dataclass(slots=True, eq=False)
@@ -121,6 +124,7 @@ class Committer:
         self._arrived = threading.Condition()
         self._waiting_rows = 0
         self._stopping = False
+        self._hurry = False  # whether to wait for no locked row
         self._began: float | None = None  # the current transaction
         self._thread = threading.Thread(target=self._loop, name="headstart-commit", daemon=True)
         self.status = CommitStatus()
@@ -244,12 +248,8 @@ class Committer:
             results = self._run(slices)
         except ServiceError as error:
             self._fail(slices, error)
-        except (DBAPIError, OSError) as error:
-            conflicting = isinstance(error, IntegrityError) or _state(error) in _CONFLICTS
-            if conflicting and again:
-                self._commit(slices, again=again - 1)
-            else:
-                self._not_stored(slices, error)
+        except (DBAPIError, NoConnectionError, OSError) as error:
+            self._recover(slices, error, again)
         except Exception as error:
             if len(slices) > 1:  # so that only the work with the error fails
                 for each in slices:
@@ -265,6 +265,27 @@ class Committer:
                 else:
                     each.work.answer(result)
 
+    def _recover(self, slices: Sequence[Slice], error: Exception, again: int) -> None:
+        """Go on after an error of the store."""
+        conflicting = isinstance(error, IntegrityError) or _state(error) in _CONFLICTS
+        if conflicting and again:
+            self._commit(slices, again=again - 1)
+        elif _state(error) == _LOCKED:
+            self._commit_unlocked(slices)
+        else:
+            self._not_stored(slices, error)
+
+    def _commit_unlocked(self, slices: Sequence[Slice]) -> None:
+        """Refuse what needs rows that another process has locked, and do the rest."""
+        if len(slices) == 1:
+            detail = "another process has locked what this needs; send the request again later"
+            self._fail(slices, unavailable(detail))
+            return
+        for each in slices:
+            self._hurry = True
+            self._commit([each])
+        self._hurry = False
+
     def _run(self, slices: Sequence[Slice]) -> list[tuple[Slice, Sequence[Any] | ServiceError]]:
         """Do slices in one transaction, kind by kind for each bandit."""
         groups: dict[tuple[str, int, str], list[Slice]] = {}
@@ -275,6 +296,8 @@ class Committer:
         transaction: Transaction | None = None
         try:
             with self._database.writing() as connection:
+                if self._hurry:
+                    connection.exec_driver_sql("SET LOCAL lock_timeout = '20ms'")
                 transaction = Transaction(connection, self._process, self._clock(), self._blocks)
                 for (bandit, _, kind), group in sorted(groups.items(), key=lambda item: item[0]):
                     began = time.perf_counter()
@@ -286,7 +309,10 @@ class Committer:
             if transaction is not None:
                 transaction.undo()
             raise
-        transaction.end()
+        try:
+            transaction.end()
+        except Exception:  # it is committed: it must not be done again
+            _log.exception("what follows a commit failed")
         for number, sums in transaction.sums.counts():
             self.counts.setdefault(number, Counter()).update(sums)
         return results
@@ -337,7 +363,7 @@ def _no_answer() -> ServiceError:
 def _store_is_at_fault(error: Exception) -> bool:
     """Whether any transaction would fail: the store is away, or damaged."""
     damaged = type(getattr(error, "orig", None)) is sqlite3.DatabaseError
-    return damaged or isinstance(error, OperationalError | OSError)
+    return damaged or isinstance(error, OperationalError | NoConnectionError | OSError)
 
 
 def _state(error: Exception) -> str:

@@ -21,7 +21,7 @@ from headstart.service.engine.requests.rewards import expire
 from headstart.service.engine.sums import compact
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError
-from headstart.service.store.database import Database, refresh_lock
+from headstart.service.store.database import Database, end_frozen, refresh_lock
 from headstart.service.store.queries import bandits
 from headstart.service.store.queries.bandits import BanditRow
 from headstart.service.store.queries.tasks import any_to_count
@@ -115,19 +115,23 @@ class Maintenance:
             self._refresh(needed)
 
     def _tidy(self) -> None:
+        end_frozen(self._database)
         sweep = time.monotonic() - self._last_sweep > _SWEEP_SECONDS
-        for row in self._rows():
+        rows = self._rows()
+        names = {row.name for row in rows}
+        if any(bandit.name not in names for bandit in self._registry):
+            self._submit(lambda _: self._registry.keep(names)).result()
+        for row in rows:
             if self._stopping.is_set():
                 return
-            if row.configuration.deadline_seconds is not None:
-                self._repeat(self._with_bandit(row.name, partial(expire, limit=retention.ROWS)))
-            if row.configuration.guardrails:
-                self._pause_if_broken(row)
-            if sweep and row.configuration.retention_seconds is not None:
-                self._repeat(self._with_bandit(row.name, retention.delete_old))
-            if sweep:
-                self._repeat(partial(retention.delete_days, bandit=row.id))
-            self._install(row)
+            try:
+                self._tidy_bandit(row, sweep=sweep)
+            except (SQLAlchemyError, OSError):  # of the store: the others would fail too
+                raise
+            except ServiceError as error:
+                _log.warning("maintenance of a bandit waits: %s", error)
+            except Exception:  # the others must not wait for it
+                _log.exception("maintenance of a bandit failed")
         if sweep:
             if self._last_sweep == -math.inf:
                 self._delete_left_behind()
@@ -135,6 +139,17 @@ class Maintenance:
             self._repeat(retention.delete_jobs)
             self._repeat(lambda t: compact(t.connection, t.now, retention.ROWS))
             self._last_sweep = time.monotonic()
+
+    def _tidy_bandit(self, row: BanditRow, *, sweep: bool) -> None:
+        if row.configuration.deadline_seconds is not None:
+            self._repeat(self._with_bandit(row.name, partial(expire, limit=retention.ROWS)))
+        if row.configuration.guardrails:
+            self._pause_if_broken(row)
+        if sweep and row.configuration.retention_seconds is not None:
+            self._repeat(self._with_bandit(row.name, retention.delete_old))
+        if sweep:
+            self._repeat(partial(retention.delete_days, bandit=row.id))
+        self._install(row)
 
     def _pause_if_broken(self, row: BanditRow) -> None:
         with self._database.reading() as connection:

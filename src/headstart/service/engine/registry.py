@@ -1,7 +1,7 @@
 """Registry: the bandits that a process holds, in step with the store, and how they change."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, tuple_, update
@@ -13,7 +13,7 @@ from headstart.service.engine.catalogue import Catalogue
 from headstart.service.engine.priors import read_prior
 from headstart.service.engine.records import guardrail_views
 from headstart.service.engine.transaction import Transaction
-from headstart.service.messages import BanditConfiguration, BanditView, check_name
+from headstart.service.messages import BanditConfiguration, BanditView, ServiceError, check_name
 from headstart.service.store import schema
 from headstart.service.store.queries import bandits
 from headstart.service.store.queries.bandits import BanditRow
@@ -23,14 +23,15 @@ _log = logging.getLogger("headstart.service")
 
 # How many rows of a deleted bandit one transaction deletes.
 _DELETED_ROWS = 5_000
+# The tables of what belongs to a bandit.
+_OWNED = [each for each in schema.metadata.sorted_tables if "bandit" in each.c]
 
 
 class Registry:
     """Bandits by name. Only the thread that commits uses them.
 
     If other processes share the store, every transaction checks whether a bandit has changed.
-    Bandits share the memory for tasks evenly; a bandit that held much more before others came is
-    read again.
+    Bandits share the memory for tasks evenly; one that holds much more lets go of its tasks.
     """
 
     def __init__(self, clock: Callable[[], float], cache_bytes: int) -> None:
@@ -47,43 +48,52 @@ class Registry:
         """Read the bandit from the store again at its next use."""
         self._current.discard(name)
 
+    def keep(self, names: Collection[str]) -> None:
+        """Drop all other bandits: they were deleted."""
+        for name in self._bandits.keys() - {*names}:
+            self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        self._current.discard(name)
+        if self._bandits.pop(name, None) is not None:
+            for each in self:
+                each.share(self._share)
+
     def get(self, transaction: Transaction, name: str) -> Bandit:
         """A bandit, in step with the store."""
-        if transaction.owns_store and name in self._current and self._has_room(name):
-            return self._bandits[name]
+        if transaction.owns_store and name in self._current:
+            return self._with_room(self._bandits[name])
         connection = transaction.connection
         try:
             row = bandits.named(connection, name)
-        except Exception:
-            self._bandits.pop(name, None)
+        except ServiceError:
+            self._drop(name)
             raise
         bandit = self._bandits.get(name)
-        if (
-            bandit is None
-            or bandit.number != row.id
-            or bandit.changed != row.changed
-            or not self._has_room(name)
-        ):
+        if bandit is None or bandit.number != row.id or bandit.changed != row.changed:
+            transaction.on_rollback(lambda: self._drop(name))
             bandit = self._read(connection, row)
             self._bandits[name] = bandit
             for each in self:
                 each.share(self._share)
         if bandit.catalogue_version != row.catalogue_version:
+            transaction.on_rollback(lambda: self._drop(name))
             bandit.catalogue = Catalogue.read(connection, row)
             bandit.catalogue_version = row.catalogue_version
         bandit.paused = row.paused is not None
         self._current.add(name)
-        return bandit
+        return self._with_room(bandit)
 
     @property
     def _share(self) -> int:
         """The memory of one bandit's tasks, in bytes."""
         return self._cache_bytes // max(len(self._bandits), 1)
 
-    def _has_room(self, name: str) -> bool:
-        """Whether a bandit holds no more memory than about its share."""
-        bandit = self._bandits[name]
-        return len(bandit) <= 1 or bandit.bytes_used <= 2 * self._share
+    def _with_room(self, bandit: Bandit) -> Bandit:
+        """A bandit that holds no more memory than about its share."""
+        if len(bandit) > 1 and bandit.bytes_used > 2 * self._share:
+            bandit.release()
+        return bandit
 
     def prepare(self, view: BanditView) -> None:
         """Compute what the first tasks of a bandit start from, in any thread: others go on."""
@@ -108,6 +118,7 @@ class Registry:
     ) -> BanditView:
         """Create a bandit, or change it."""
         connection = transaction.connection
+        _lock(connection, name)
         row = bandits.find(connection, name)
         if row is None:
             check_name("bandit", name)
@@ -152,8 +163,7 @@ class Registry:
 
     def _locked(self, transaction: Transaction, name: str) -> BanditRow:
         """A bandit, locked against changes by other processes."""
-        lock = select(table.c.id).where(table.c.name == name).with_for_update()
-        transaction.connection.execute(lock)
+        _lock(transaction.connection, name)
         return bandits.named(transaction.connection, name)
 
     def _set(self, transaction: Transaction, row: BanditRow, **values: object) -> None:
@@ -162,21 +172,26 @@ class Registry:
 
     def delete_bandit(self, transaction: Transaction, name: str) -> int:
         """Delete a bandit and return its number; `delete_rows` deletes its rows in other tables."""
-        row = bandits.named(transaction.connection, name)
+        row = self._locked(transaction, name)
         transaction.connection.execute(delete(table).where(table.c.id == row.id))
-        transaction.after_commit(lambda: self.forget(name))
+        transaction.after_commit(lambda: self._drop(name))
         return row.id
 
     def change_items(
         self, transaction: Transaction, name: str, change: Callable[[Connection, BanditRow], int]
     ) -> int:
         """Change a bandit's items by a function of `catalogue`. Returns how many there are now."""
-        row = bandits.named(transaction.connection, name)
+        row = self._locked(transaction, name)
         n = change(transaction.connection, row)
         version = {"catalogue_version": table.c.catalogue_version + 1}
         transaction.connection.execute(update(table).where(table.c.id == row.id).values(version))
         transaction.after_commit(lambda: self.forget(name))
         return n
+
+
+def _lock(connection: Connection, name: str) -> None:
+    """Every change of a bandit begins with its lock, so that processes change it in turns."""
+    connection.execute(select(table.c.id).where(table.c.name == name).with_for_update())
 
 
 def must_pause(connection: Connection, row: BanditRow) -> bool:
@@ -192,9 +207,7 @@ def must_pause(connection: Connection, row: BanditRow) -> bool:
 def delete_rows(transaction: Transaction, bandit: int) -> bool:
     """Delete some rows of a deleted bandit. Returns whether there may be more."""
     more = False
-    for owned in schema.metadata.sorted_tables:
-        if "bandit" not in owned.c:
-            continue
+    for owned in _OWNED:
         key = list(owned.primary_key)
         some = select(*key).where(owned.c.bandit == bandit).limit(_DELETED_ROWS)
         statement = delete(owned).where(tuple_(*key).in_(some))
@@ -206,15 +219,7 @@ def left_behind(connection: Connection) -> list[int]:
     """The numbers of deleted bandits that still have rows, because a process ended too early."""
     present = {row.id for row in bandits.all_bandits(connection)}
     gone = set()
-    # No other table keeps rows for longer, and these have an index that begins with the bandit.
-    for owned in (
-        schema.tasks,
-        schema.decisions,
-        schema.reward_parts,
-        schema.idempotency,
-        schema.items,
-        schema.item_days,
-    ):
+    for owned in _OWNED:
         number = 0
         while number is not None:
             following = select(func.min(owned.c.bandit)).where(owned.c.bandit > number)

@@ -49,8 +49,8 @@ from headstart.service.store.migrations import version_of
 from headstart.service.store.queries import bandits, decisions, item_days
 from headstart.service.store.queries.bandits import BanditRow
 
-# How long `erase` waits for the prior without the task.
-_ERASE_SECONDS = 30.0
+# How long a refresh waits for another process that is refreshing the prior.
+_REFRESH_SECONDS = 30.0
 
 
 class Service:
@@ -233,12 +233,16 @@ class Service:
     def erase(self, bandit: str, task: str) -> int:
         """Erase a task, from the prior too. Returns the version of the prior without it."""
         if self._do(lambda t: tasks.erase(t, self._registry.get(t, bandit), task)):
-            return self.refresh(bandit)
+            return self.refresh(bandit, whole=False)
         return self.prior(bandit, history=1).version
 
-    def refresh(self, bandit: str, source: str = "refresh") -> int:
-        """Bring the prior up to date now. Returns its version."""
-        end = time.monotonic() + _ERASE_SECONDS
+    def refresh(self, bandit: str, source: str = "refresh", *, whole: bool = True) -> int:
+        """Bring the prior up to date now. Returns its version.
+
+        whole: until all tasks are counted; a first version already has all changes of fits, and no
+        task that was erased.
+        """
+        end = time.monotonic() + _REFRESH_SECONDS
         while True:
             try:
                 done = self._maintenance.refresh(bandit, source)
@@ -246,12 +250,12 @@ class Service:
                 if error.problem.status != 409:
                     raise
                 done = None
-            if done is not None and not done.snapshot.more:
-                return done.prior.version
-            if done is None and time.monotonic() > end:
-                raise unavailable("another process is refreshing the prior; try again later")
             if done is None:
+                if time.monotonic() > end:
+                    raise unavailable("another process is refreshing the prior; try again later")
                 time.sleep(0.05)
+            elif not (whole and done.snapshot.more):
+                return done.prior.version
 
     def put_bandit(self, name: str, configuration: BanditConfiguration) -> BanditView:
         """Create a bandit, or change it."""

@@ -28,6 +28,7 @@ class Transaction:
         self.owns_store = connection.dialect.name == "sqlite"
         self._touched: list[tuple[Bandit, TaskEntry]] = []
         self._after: list[Callable[[], None]] = []
+        self._otherwise: list[Callable[[], None]] = []
 
     def block(self, n: int) -> int:
         """The block of n new decisions."""
@@ -41,6 +42,10 @@ class Transaction:
         """Do something once the transaction is committed."""
         self._after.append(call)
 
+    def on_rollback(self, call: Callable[[], None]) -> None:
+        """Do something if the transaction fails."""
+        self._otherwise.append(call)
+
     def end(self) -> None:
         """After the commit: what it opened is no longer new."""
         for call in self._after:
@@ -51,6 +56,8 @@ class Transaction:
 
     def undo(self) -> None:
         """Drop what was touched."""
+        for call in self._otherwise:
+            call()
         for bandit, task in self._touched:
             bandit.drop([task])
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import contextvars
 import itertools
 import re
 import secrets
@@ -9,7 +10,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Protocol
@@ -52,6 +53,9 @@ _JSON_HEADER = (b"content-type", JSON.encode())
 # Longer bodies are decoded in a thread.
 _LONG_BODY = 1 << 18
 _encode = msgspec.json.Encoder().encode
+# Threads for calls that wait: those that change something may take long, and must keep neither
+# probes nor readers from theirs.
+_CHANGING, _READING, _PROBING = 8, 16, 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +176,10 @@ class Application:
             "description": _described,
         }
         self._table = RouteTable(ROUTES)
+        self._changing, self._reading, self._probing = (
+            ThreadPoolExecutor(n, f"headstart-{name}")
+            for n, name in ((_CHANGING, "change"), (_READING, "read"), (_PROBING, "probe"))
+        )
         self._waiting = 0
         prefix = secrets.token_hex(4)
         self._ids = (f"{prefix}-{n:x}" for n in itertools.count(1))
@@ -323,7 +331,10 @@ class Application:
         if route.waits:
             answer = await self._completions.wait(call())
         else:
-            answer = await asyncio.to_thread(call)
+            pool = self._reading if route.method == "GET" else self._changing
+            pool = self._probing if route.path in PROBES else pool
+            context = contextvars.copy_context()
+            answer = await asyncio.get_running_loop().run_in_executor(pool, context.run, call)
         if isinstance(answer, Stream):
             return route.status, answer.parts, [(b"content-type", answer.content_type.encode())]
         if isinstance(answer, Text):
@@ -386,6 +397,8 @@ class Application:
         await starting  # a part that is starting cannot be ended
         for part in reversed(self._parts):
             await asyncio.to_thread(part.stop)
+        for pool in (self._changing, self._reading, self._probing):
+            pool.shutdown(wait=False)
         self._log.flush()
 
     async def _start(self) -> None:

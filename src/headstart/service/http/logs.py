@@ -4,6 +4,8 @@ import asyncio
 import logging
 import sys
 import time
+from collections import deque
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Literal, TextIO
@@ -37,32 +39,37 @@ class Log:
     def __init__(self, style: LogFormat = "text", stream: TextIO | None = None) -> None:
         self._style = style
         self._stream = sys.stderr if stream is None else stream
-        self._waiting: list[tuple[float, str, str, int, float, str]] = []
-        self._timer: asyncio.TimerHandle | None = None
+        self._waiting: deque[tuple[float, str, str, int, float, str]] = deque()
+        self._timed = False  # whether the loop will write what waits
 
     def request(
         self, method: str, route: str, status: int, seconds: float, request_id: str
     ) -> None:
         """A request that was answered; called in an event loop."""
         self._waiting.append((time.time(), method, route, status, seconds, request_id))
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_FLUSH_SECONDS, self.flush)
+        if not self._timed:
+            self._timed = True
+            asyncio.get_running_loop().call_later(_FLUSH_SECONDS, self._flush_in_time)
 
     def event(self, event: str, *, level: str = "info", **fields: Any) -> None:
-        """Anything else."""
+        """Anything else, from any thread."""
         self.flush()
         self._write(
             [self._text(Line(time=_stamp(time.time()), level=level, event=event, **fields))]
         )
 
     def flush(self) -> None:
-        """Write the collected lines."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        lines, self._waiting = self._waiting, []
+        """Write the collected lines, from any thread."""
+        lines = []
+        with suppress(IndexError):
+            while True:
+                lines.append(self._request_text(*self._waiting.popleft()))
         if lines:
-            self._write([self._request_text(*line) for line in lines])
+            self._write(lines)
+
+    def _flush_in_time(self) -> None:
+        self._timed = False
+        self.flush()
 
     def _request_text(
         self, when: float, method: str, route: str, status: int, seconds: float, request_id: str

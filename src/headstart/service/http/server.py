@@ -114,6 +114,11 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._timer is None:
             self._begin_head()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; what follows a body is none."""
+        if self._timer is not None:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         """Answer a request, unless its headers came in one piece and are too long."""
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)

@@ -148,7 +148,7 @@ class Jobs:
     def _refresh(self, bandit: str, fit: int, before: str, *, source: str) -> FitChange:
         """Compute the prior with the changed fits; if that fails, undo the change."""
         try:
-            version = self._service.refresh(bandit, source=source)
+            version = self._service.refresh(bandit, source, whole=False)
         except BaseException:
             now = self.fit(bandit, fit).status
             with self._database.writing() as connection:

@@ -37,7 +37,19 @@ _MANY_PAGES = 16_000
 _TRIES = 3
 # From this many pages on, writers wait for a moment, so that the log can start over.
 _MOST_PAGES = 32_000
-# PostgreSQL: the first halves of its advisory locks.
+# PostgreSQL: how long a transaction that writes waits for rows that another one has locked, and how
+# long it may take until another process ends it; how long a page may read.
+LOCK_SECONDS, FROZEN_SECONDS, _READ_SECONDS = 1, 15, 60
+# A server that is gone is noticed, also while an answer is awaited.
+_LASTING: dict[str, Any] = {
+    "connect_timeout": _CONNECT_SECONDS,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
+_WRITER = "headstart-write"
+# Its advisory locks: their first halves.
 _PROCESS, _REFRESH = 7_310_418, 7_310_419
 _MOST_PROCESSES = 10_000
 # How long a file is checked for damage when it is opened, and after how many steps of SQLite's
@@ -324,10 +336,46 @@ def _own(path: Path) -> int:
 
 
 def _postgresql(url: URL) -> Database:
-    given: dict[str, Any] = {"connect_args": {"connect_timeout": _CONNECT_SECONDS}}
-    writer = create_engine(url, pool_size=4, max_overflow=4, pool_pre_ping=True, **given)
-    reader = writer.execution_options(postgresql_readonly=True, isolation_level="REPEATABLE READ")
+    # Pools apart: pages that take long never keep a commit from a connection.
+    writer, reader = (
+        create_engine(
+            url,
+            pool_size=4,
+            max_overflow=4,
+            pool_timeout=_BUSY_SECONDS,
+            pool_pre_ping=True,
+            connect_args=_LASTING | {"application_name": name, "options": options},
+        )
+        for name, options in (
+            (
+                _WRITER,
+                f"-c lock_timeout={LOCK_SECONDS}s "
+                f"-c idle_in_transaction_session_timeout={FROZEN_SECONDS}s",
+            ),
+            ("headstart-read", f"-c statement_timeout={_READ_SECONDS}s"),
+        )
+    )
+    reader = reader.execution_options(postgresql_readonly=True, isolation_level="REPEATABLE READ")
     return Database(writer, reader)
+
+
+def end_frozen(database: Database) -> int:
+    """End transactions of processes that hold them for too long, such as stopped ones.
+
+    Returns how many there were. The server ends idle ones by itself, but not those whose process
+    stopped while it was sending statements.
+    """
+    if database.is_sqlite:
+        return 0
+    query = text(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND usename = current_user "
+        "AND application_name = :name AND pid <> pg_backend_pid() "
+        "AND xact_start < clock_timestamp() - make_interval(secs => :age)"
+    )
+    with database.connect() as connection:
+        rows = connection.execute(query, {"name": _WRITER, "age": FROZEN_SECONDS}).all()
+    return len(rows)
 
 
 class Checkpoints:

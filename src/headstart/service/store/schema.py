@@ -112,12 +112,7 @@ contributions = Table(
     Column("bandit", Integer, nullable=False),
     Column("content", LargeBinary, nullable=False),
     Column("erased", SmallInteger, nullable=False),
-    Index(
-        "contributions_erased",
-        "bandit",
-        sqlite_where=text("erased = 1"),
-        postgresql_where=text("erased = 1"),
-    ),
+    Index("contributions_bandit", "bandit", "erased"),
 )
 
 decisions = Table(

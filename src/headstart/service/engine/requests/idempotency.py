@@ -9,7 +9,7 @@ from sqlalchemy import insert, select
 
 from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.transaction import Transaction
-from headstart.service.messages import Message, ServiceError, conflict
+from headstart.service.messages import Message, ServiceError, conflict, read
 from headstart.service.store.schema import idempotency as table
 
 Answer = TypeVar("Answer", bound=Message)
@@ -27,7 +27,7 @@ class Keys(Generic[Answer]):
     ) -> None:
         self._transaction = transaction
         self._bandit = bandit
-        self._decode = msgspec.json.Decoder(answer).decode
+        self._kind = answer
         self._known: dict[str, tuple[bytes, bytes]] = {}  # digests of requests, and answers as JSON
         self._new: list[dict[str, Any]] = []
         keys = sorted({each.idempotency_key for each in requests if each.idempotency_key})
@@ -50,7 +50,7 @@ class Keys(Generic[Answer]):
         digest, answer = self._known[key]
         if digest != _digest(request):
             return conflict(f"idempotency_key {key!r} was used for another request")
-        return self._decode(answer)
+        return read(answer, self._kind)
 
     def note(self, request: Any, answer: Answer, task: int) -> None:
         """Remember the answer of a request, if it has a key."""
@@ -76,7 +76,15 @@ class Keys(Generic[Answer]):
 
 
 def _digest(request: Any) -> bytes:
-    """The digest of a request, in which an optional field that a later version adds is nothing."""
-    fields = msgspec.structs.asdict(request)
-    told = {name: value for name, value in fields.items() if value is not None}
+    """The digest of what a request says; a field that a later version adds has its default."""
+    told = {
+        field.name: value
+        for field in msgspec.structs.fields(request)
+        if (value := getattr(request, field.name)) != _default_of(field)
+    }
     return hashlib.blake2b(msgspec.json.encode(told), digest_size=16).digest()
+
+
+def _default_of(field: msgspec.structs.FieldInfo) -> object:
+    factory = field.default_factory
+    return field.default if factory is msgspec.NODEFAULT else factory()

@@ -256,9 +256,12 @@ def expire(transaction: Transaction, bandit: Bandit, limit: int) -> int:
     payments = Payments(transaction, bandit, ids)
     for payment in payments.payments.values():
         task = payments.task_of(payment)
-        if payment.status != schema.PENDING or task is None:
+        if payment.status != schema.PENDING:
             continue
         status = schema.EXPIRED
+        if task is None:  # erased while another process decided for it
+            payments.settle(payment, status)
+            continue
         if payment.round is not None and payment.value is not None:
             transaction.sums.told(bandit.number, task, payment.value, True)
             counts = (payment.value, payment.weight, transaction.now, payment.round)

@@ -49,7 +49,10 @@ _INSERT = Prepared(insert(table), [*KEPT, *_OPENED])
 def by_numbers(
     transaction: Transaction, bandit: Bandit, numbers: Collection[int], *, lock: bool
 ) -> dict[int, TaskEntry]:
-    """Tasks of the store by number; with `lock` no other process changes them meanwhile."""
+    """Tasks of the store by number; with `lock` no other process changes them meanwhile.
+
+    Without it, none erases them.
+    """
     if not transaction.owns_store:
         versions = queries.versions(transaction.connection, numbers=numbers, lock=lock)
         return {task.id: task for task in _as_stored(transaction, bandit, versions)}
@@ -62,7 +65,10 @@ def by_numbers(
 def by_names(
     transaction: Transaction, bandit: Bandit, names: Collection[str], *, lock: bool
 ) -> dict[str, TaskEntry]:
-    """Tasks of the store by name; with `lock` no other process changes them meanwhile."""
+    """Tasks of the store by name; with `lock` no other process changes them meanwhile.
+
+    Without it, none erases them.
+    """
     connection = transaction.connection
     if not transaction.owns_store:
         named = (bandit.number, names)
@@ -150,6 +156,7 @@ def open_all(
             about=None if about is None else packed(about),
             is_new=True,
         )
+        transaction.touch(bandit, [task])
         bandit.rows(task).open(number, about)
         opened[name] = task
     return _stored(transaction, bandit, opened)
@@ -240,7 +247,6 @@ def _stored(
         if task.name in taken:
             bandit.rows(task).drop(task.id)
             continue
-        transaction.touch(bandit, [task])
         bandit.keep(task)
         transaction.sums.opened(bandit.number, task.control)
     if taken:
@@ -311,6 +317,9 @@ def finish(transaction: Transaction, bandit: Bandit, name: str) -> None:
 
 def erase(transaction: Transaction, bandit: Bandit, name: str) -> bool:
     """Erase a task with its decisions. Returns whether the prior still counts it."""
+    # First what excludes decisions too, which other processes may be making for it.
+    there = select(table.c.id).where(table.c.bandit == bandit.number, table.c.name == name)
+    transaction.connection.execute(there.with_for_update())
     entry = by_names(transaction, bandit, [name], lock=True).get(name)
     if entry is None:
         raise not_found(f"bandit {bandit.name!r} has no task {name!r}")

@@ -15,11 +15,10 @@ from headstart.service.messages import (
     BanditConfiguration,
     BanditView,
     not_found,
+    read,
 )
 from headstart.service.schemas import schema_of
 from headstart.service.store.schema import bandits, items, minutes
-
-_decode = msgspec.json.Decoder(BanditConfiguration).decode
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,9 +151,8 @@ def n_items(connection: Connection, bandit: int) -> int:
 
 
 def _bandit(row: Any) -> BanditRow:
-    # Fields that a later version of headstart adds have their defaults.
-    read = {
-        "configuration": _decode(row.configuration),
+    found = {
+        "configuration": read(row.configuration, BanditConfiguration),
         "accepted": msgspec.json.decode(row.accepted or "[]", type=list[str]),
     }
-    return BanditRow(**dict(row._mapping) | read)
+    return BanditRow(**dict(row._mapping) | found)

@@ -244,7 +244,7 @@ def pending(connection: Connection, bandit: int) -> tuple[int, bool, float | Non
 
 def overdue(connection: Connection, bandit: int, before: float, limit: int) -> list[str]:
     """The ids of decisions that have been pending since a time or longer, oldest first."""
-    query = select(_C.id).where(_C.bandit == bandit, _C.status == PENDING, _C.time <= before)
+    query = select(_C.id).where(_C.bandit == bandit, _IS_PENDING, _C.time <= before)
     return list(connection.execute(query.order_by(_C.time).limit(limit)).scalars())
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Connection, func, select
 
 from headstart.arrays import floats
-from headstart.service.messages import FitReport, FitView, PriorVersion, not_found
+from headstart.service.messages import FitReport, FitView, PriorVersion, not_found, read
 from headstart.service.store.schema import fits, priors
 
 SPREAD_VERSIONS = 60
@@ -17,7 +17,6 @@ _C = priors.c
 _VERSION = select(*(_C[name] for name in PriorVersion.__struct_fields__))
 # All columns of a fit except the memory, which may be large.
 _FIT = select(*(column for column in fits.c if column.name not in ("memory", "bandit")))
-_decode_report = msgspec.json.Decoder(FitReport).decode
 
 
 class PriorMemory(NamedTuple):
@@ -99,7 +98,7 @@ def _version(row: Any) -> PriorVersion:
 
 
 def _fit(row: Any) -> FitView:
-    report = _decode_report(row.report)
+    report = read(row.report, FitReport)
     fields = {**_lists(row), "report": report, "feature_names": report.feature_names}
     return FitView(**fields)
 

@@ -191,7 +191,9 @@ def versions(
     named: tuple[int, Collection[str]] | None = None,
     lock: bool,
 ) -> dict[int, int]:
-    """The versions of tasks by number; `lock` keeps other processes from changing them.
+    """The versions of tasks by number, which no other process erases meanwhile.
+
+    `lock` keeps others from changing them too.
 
     Tasks are asked for by their numbers, or by a bandit and their names.
     """
@@ -200,8 +202,7 @@ def versions(
         query = query.where(_C.id.in_(sorted(numbers)))
     if named is not None:
         query = query.where(_C.bandit == named[0], _C.name.in_(sorted(named[1])))
-    if lock:
-        query = query.with_for_update()
+    query = query.with_for_update(read=not lock, key_share=True)
     return {row.id: row.version for row in connection.execute(query)}
 
 
