@@ -23,7 +23,7 @@ from headstart.simulation import Agent, Learner
 ITL, AVG, RR, POOLED = "ITL", "AVG", "RR", "pooled"
 TUNED = (ITL, AVG, RR, POOLED)
 META, ADA, INFORMED, TOLD = "Meta-TS", "AdaTS", "told variances", "told all"
-OURS, ISOTROPIC, SIDE = "Hierarchical", "… isotropic", "… side"
+OURS, ISOTROPIC, SIDE = "headstart", "… isotropic", "… side"
 HALF_LIFE, OFFSET = "… half-life 5", "… intercept"
 LIVE, SAMPLED, BEST_Z = "… live rule", "… Thompson", "… best z"
 
@@ -78,10 +78,10 @@ def tuned(row: Row) -> Iterator[Learner]:
 
 def ours(row: Row) -> Iterator[Learner]:
     """Ours, with nothing to tune, and with other settings where they may matter."""
-    yield learners.ours(name=OURS)
-    yield learners.ours(name=LIVE, policy=defaults.POLICY)
+    yield learners.headstart()
+    yield learners.headstart(name=LIVE, policy=defaults.POLICY)
     if row.horizon <= 50:  # a draw takes O(d³) in every round
-        yield learners.ours(name=SAMPLED, policy=Thompson())
+        yield learners.headstart(name=SAMPLED, policy=Thompson())
     yield Learner(ISOTROPIC, BayesUCB(), Hierarchical(covariance="isotropic"))
     if row.n_side:
         yield Learner(SIDE, BayesUCB(), Hierarchical(n_side=row.n_side))

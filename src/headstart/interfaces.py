@@ -55,7 +55,7 @@ class Environment(Protocol):
     ...         arms = np.broadcast_to(np.eye(2), (replications, horizon, 2, 2))
     ...         means = np.broadcast_to([0.0, 1.0], (replications, horizon, 2))
     ...         return hs.Task(arms=arms, rewards=means, means=means)
-    >>> results = hs.simulate(Coins(), [hs.learners.ours()], n_tasks=2, horizon=20)
+    >>> results = hs.simulate(Coins(), [hs.learners.headstart()], n_tasks=2, horizon=20)
     >>> results.regret.sum().item() < 10
     True
     """

@@ -73,7 +73,7 @@ def test_intervals_hold_the_ratio() -> None:
         shared = rng.gamma(4.0, 1.0, 40)
         rivals = [list(shared * rng.gamma(9.0, 1 / 9, 40)) for _ in range(5)]
         ours = [list(0.8 * shared * rng.gamma(9.0, 1 / 9, 40))]
-        _, low, high = result(AVG=rivals, Hierarchical=ours).ratio(who.OURS, who.AVG)
+        _, low, high = result(AVG=rivals, headstart=ours).ratio(who.OURS, who.AVG)
         held += low <= 0.8 <= high
     assert held >= 85
 

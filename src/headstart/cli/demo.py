@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from headstart.cli.output import AsJson, Quiet, check_figure, print_json
+from headstart.cli.output import AsJson, Quiet, check_figure, print_json, said_compilation
 
 if TYPE_CHECKING:
     from headstart.paper.demo import LearnerTotals
@@ -31,13 +31,16 @@ def demo(
 
     check_figure(output)
     notes = Console(stderr=True, quiet=quiet)
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeRemainingColumn(),
-        console=notes,
-        disable=quiet,
-    ) as bar:
+    with (
+        said_compilation(notes),
+        Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeRemainingColumn(),
+            console=notes,
+            disable=quiet,
+        ) as bar,
+    ):
 
         def progress(name: str) -> Callable[[int, int], None]:
             line = bar.add_task(f"{name} reward")

@@ -7,11 +7,11 @@ usual settings.
 from headstart.learners.bayesian import (
     ada_ts,
     bayes_oracle,
+    headstart,
     hier_bayes_ucb,
     hier_ts,
     lin_ts,
     meta_ts,
-    ours,
     prior_update,
 )
 from headstart.learners.exponential_weights import lin_exp3, meta_lin_exp3
@@ -35,6 +35,7 @@ __all__ = [
     "affine_subspace",
     "avg_oful",
     "bayes_oracle",
+    "headstart",
     "hier_bayes_ucb",
     "hier_ts",
     "itl",
@@ -43,7 +44,6 @@ __all__ = [
     "meta_lin_exp3",
     "meta_ts",
     "oracle",
-    "ours",
     "pooled_oful",
     "prior_update",
     "rr_oful",

@@ -27,7 +27,6 @@ from headstart.studies.study import LearnerSpec, Study
 ORACLE, TS, META_TS, ADA_TS = "OracleTS", "TS", "Meta-TS", "AdaTS"
 WIDER, NARROWER = "AdaTS, κ × 3", "AdaTS, κ / 3"
 HIER_TS, HIER_UCB = "HierTS", "HierBayesUCB"
-OURS = "Hierarchical (ours)"
 BAYES_UCB, GP_UCB, TUNED, KG, KG_STAR = "Bayes UCB", "GPUCB", "GPUCB, tuned", "KG", "KG*"
 LIN_UCB, LIN_TS = "LinUCB", "LinTS"
 SUBSPACE_UCB, SUBSPACE_TS = "LinUCB, subspace", "TS, subspace"
@@ -423,7 +422,7 @@ def _from_marginal(noise_variance: float, variance: float) -> Learner:
 
 def _ours(key: str) -> list[Learner]:
     """Ours, which no claim is about, in the main settings."""
-    return [learners.ours(name=OURS)] if key == "main" else []
+    return [learners.headstart()] if key == "main" else []
 
 
 def _main(study: Study) -> Interpretation:

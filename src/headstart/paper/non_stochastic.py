@@ -54,7 +54,7 @@ _SOURCE = "Li, Xu and Xie (2026), total regret at this cosine"
 _COMPARED = (
     LearnerSpec.of(learners.itl(policy=OFUL(noise_scale=0.1))),
     LearnerSpec.of(learners.lin_ts(noise_variance=0.01, prior_variance=0.01)),
-    LearnerSpec.of(learners.ours()),
+    LearnerSpec.of(learners.headstart()),
 )
 
 
@@ -142,9 +142,9 @@ STOCHASTIC = tuple(
         learners.meta_ts(noise_variance=_VARIANCE),
         learners.ada_ts(name="AdaTS, HierTS", noise_variance=_VARIANCE),
         learners.hier_bayes_ucb(noise_variance=_VARIANCE),
-        learners.ours(),
-        learners.ours(name="… growing z", policy=PublishedBayesUCB()),
-        learners.ours(name="… Thompson", policy=Thompson()),
+        learners.headstart(),
+        learners.headstart(name="… growing z", policy=PublishedBayesUCB()),
+        learners.headstart(name="… Thompson", policy=Thompson()),
     )
 )
 ROBUST = tuple(
