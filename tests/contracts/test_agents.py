@@ -94,7 +94,7 @@ def test_agents_are_found() -> None:
     assert {kind.__name__ for kind in implementing(simulation, Agent)} == {"Learner"}
     assert {kind.__name__ for kind in implementing(simulation, InformedAgent)} == {"Optimal"}
     found = {kind.__name__ for kind in implementing(learners, Agent)}
-    assert found == {"MetaLinEXP3", "MetaTS", "PriorUpdate"}
+    assert found == {"MetaLinEXP3", "MetaTS"}
 
 
 @every_law

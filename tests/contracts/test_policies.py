@@ -25,7 +25,6 @@ SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"bias_error": 2.0, "scale": 0.5},
         {"bias_error": policies.NormBound(parameter_bound=3.0), "failure_probability": 0.01},
     ],
-    "KnowledgeGradient": [{"horizon": 20}, {"horizon": 3, "batches": False, "noise_scale": 0.5}],
     "Thompson": [{"scale": 0.0}, {"noise_scale": 0.3, "scale": 2.0}],
 }
 POLICIES: dict[str, Policy] = instances(policies, Policy, SETTINGS)

@@ -42,7 +42,6 @@ SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"n_side": 2},
     ],
     "Pooled": LEARNING,
-    "Subspace": [{"n_directions": 0}, {"n_directions": 4, "inside": 3.0}],
 }
 PRIORS: dict[str, PriorEstimator] = instances(priors, PriorEstimator, SETTINGS)
 

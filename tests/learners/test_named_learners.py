@@ -76,21 +76,6 @@ def given(tasks: list[hs.Task], numbers: list[Floats], r: int) -> list[GivenTask
             ),
             slow.bayes_oracle(V, np.ones(3), 1.5),
         ),
-        (
-            hs.learners.PriorUpdate(
-                noise_variance=0.3, prior_variance=2.0, exploration=4, first_tasks=2, widening=0.5
-            ),
-            slow.prior_update(0.3, 2.0, 4, 2, 0.5),
-        ),
-        (
-            hs.learners.affine_subspace(
-                n_directions=1,
-                regularization=5.0,
-                inside=0.5,
-                policy=hs.policies.Thompson(noise_scale=0.3**0.5),
-            ),
-            slow.affine_subspace(0.3, 1, 5.0, 0.5),
-        ),
     ],
     ids=[
         "LinTS",
@@ -99,8 +84,6 @@ def given(tasks: list[hs.Task], numbers: list[Floats], r: int) -> list[GivenTask
         "HierTS",
         "HierBayesUCB",
         "Bayes oracle",
-        "prior update",
-        "subspace",
     ],
 )
 def test_choices_are_those_of_the_paper(agent: Agent, choose: slow.Choose) -> None:
@@ -188,36 +171,9 @@ def test_placeholders_replace_settings_of_the_prior() -> None:
         ),
         (lambda: hs.learners.hier_bayes_ucb(failure_probability=1.0), "strictly between 0 and 1"),
         (lambda: hs.learners.meta_ts(mean_variance=float("nan")), "mean_variance"),
-        (lambda: hs.learners.prior_update(exploration=-1), "exploration"),
-        (lambda: hs.learners.prior_update(widening=-1.0), "widening"),
-        (lambda: hs.learners.affine_subspace(inside=0.0), "inside"),
     ],
 )
 def test_settings_are_checked(make: object, words: str) -> None:
     assert callable(make)
     with pytest.raises(ValueError, match=words):
         make()
-
-
-def test_prior_update_learns_the_distribution_of_tasks() -> None:
-    world = hs.environments.Hierarchy(dimension=3, n_arms=12, task_variance=0.3, noise_scale=0.5)
-    agent = hs.learners.PriorUpdate(noise_variance=0.25, exploration=6, widening=0.0)
-    rng = np.random.default_rng(0)
-    prepared = world.prepare(40, rng)
-    state = agent.begin(3, 40)
-    for _ in range(200):
-        rounds = Rounds(prepared.sample(6, 40, rng), rng.random((40, 6, 4)))
-        state = agent.learn(state, agent.play(state, rounds))
-    prior = agent.prior(state)
-    # The covariance of 200 estimates, whose noise is subtracted, has an error of about 0.04.
-    covariance = 0.25 * np.linalg.inv(prior.regularization)
-    np.testing.assert_allclose(covariance.mean(0), 0.3 * np.eye(3), atol=0.03)
-    assert np.abs(prior.bias - prepared.mean_parameter).mean() < 0.05
-
-
-def test_exploration_that_spans_too_little_teaches_nothing() -> None:
-    agent = hs.learners.PriorUpdate(exploration=2)
-    task = hs.environments.Hierarchy(dimension=3).sample(5, 4, np.random.default_rng(0))
-    state = agent.begin(3, 4)
-    played = agent.play(state, Rounds(task, np.full((4, 5, 4), 0.5)))
-    assert agent.learn(state, played)["count"].tolist() == [0.0] * 4

@@ -183,8 +183,7 @@ def test_every_public_policy_and_prior_can_be_named() -> None:
         for name in package.__all__:
             if hasattr(getattr(package, name), method):
                 kind = "policy" if method == "scores" else "prior"
-                required = {"horizon": 30} if name == "KnowledgeGradient" else {}
-                learner = _learner(**{kind: {"class": name, **required}})
+                learner = _learner(**{kind: {"class": name}})
                 assert from_toml(_broken(learners=learner)).learners[0].name == "A"
 
 

@@ -19,14 +19,13 @@ if TYPE_CHECKING:
 
 
 class Experiment(StrEnum):
-    """A section of the report, or all of them; the last two are reports of their own."""
+    """A section of the report, or all of them; the last is a report of its own."""
 
     SYNTHETIC = "synthetic"
     LASTFM = "lastfm"
     MOVIELENS = "movielens"
     ALL = "all"
     NON_STOCHASTIC = "non-stochastic"
-    FOLLOW_UPS = "follow-ups"
 
 
 def reproduce(
@@ -49,11 +48,9 @@ def reproduce(
     """Play the paper's experiments again: figures, tables and a verdict on every claim.
 
     `non-stochastic` plays the table of another paper, on tasks in which an adversary chooses the
-    rewards, and shows how regret grows there. `follow-ups` plays the experiments of five related
-    papers: AdaTS, HierTS, affine subspaces, prior update, and a table of policies.
+    rewards, and shows how regret grows there.
     """
     from headstart.cli.output import progress_bar
-    from headstart.paper.follow_ups import reproduce as run_follow_ups
     from headstart.paper.non_stochastic import reproduce as run_non_stochastic
     from headstart.paper.report import reproduce as run_and_report
     from headstart.paper.sections import SECTIONS
@@ -67,9 +64,6 @@ def reproduce(
     if experiment is Experiment.NON_STOCHASTIC:
         play = partial(run_non_stochastic, out, replications=replications, seed=seed)
         title, name = "The published table, claim by claim", "non-stochastic"
-    elif experiment is Experiment.FOLLOW_UPS:
-        play = partial(run_follow_ups, out, replications=replications, seed=seed)
-        title, name = "Follow-up papers, claim by claim", "follow-ups"
     else:
         names = list(SECTIONS) if experiment is Experiment.ALL else [experiment.value]
         sections = [

@@ -1,6 +1,6 @@
 """Learners by their names in the literature, one call each.
 
-`MetaLinEXP3`, `MetaTS` and `PriorUpdate` are agents; the functions return agents with a method's
+`MetaLinEXP3` and `MetaTS` are agents; the functions return agents with a method's
 usual settings.
 """
 
@@ -12,27 +12,22 @@ from headstart.learners.bayesian import (
     hier_ts,
     lin_ts,
     meta_ts,
-    prior_update,
 )
 from headstart.learners.exponential_weights import lin_exp3, meta_lin_exp3
 from headstart.learners.meta_lin_exp3 import MetaLinEXP3
 from headstart.learners.meta_ts import MetaTS
 from headstart.learners.oful import (
-    affine_subspace,
     avg_oful,
     itl,
     oracle,
     pooled_oful,
     rr_oful,
 )
-from headstart.learners.prior_update import PriorUpdate
 
 __all__ = [
     "MetaLinEXP3",
     "MetaTS",
-    "PriorUpdate",
     "ada_ts",
-    "affine_subspace",
     "avg_oful",
     "bayes_oracle",
     "headstart",
@@ -45,6 +40,5 @@ __all__ = [
     "meta_ts",
     "oracle",
     "pooled_oful",
-    "prior_update",
     "rr_oful",
 ]

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from headstart import checks
 from headstart.interfaces import Policy
 from headstart.learners.meta_ts import MetaTS
-from headstart.learners.prior_update import PriorUpdate
 from headstart.policies import BayesUCB, Thompson
 from headstart.priors import Fixed, Hierarchical, KnownVariances
 from headstart.simulation.learner import Learner
@@ -218,47 +217,6 @@ def hier_bayes_ucb(
     policy = BayesUCB(z=math.sqrt(2.0 * math.log(1.0 / failure_probability)))
     known = _known(noise_variance, task_variance, mean_variance)
     return Learner(name, policy, known, joint=True)
-
-
-def prior_update(
-    *,
-    noise_variance: float = 1.0,
-    prior_variance: float = 1.0,
-    exploration: int | None = None,
-    widening: float = 1.0,
-    name: str = "prior update",
-) -> PriorUpdate:
-    """Prior update (Peleg, Pearl and Meir, 2022): Thompson sampling from an estimated N(μ, Σ).
-
-    Parameters
-    ----------
-    noise_variance : float, default 1.0
-        The variance of the noise.
-    prior_variance : float, default 1.0
-        The variance of the prior of the first tasks.
-    exploration : int, optional
-        The number of rounds that explore; 2d by default.
-    widening : float, default 1.0
-        How much wider than its estimate the prior is.
-    name : str, default "prior update"
-        The label in results.
-
-    Returns
-    -------
-    PriorUpdate
-
-    Examples
-    --------
-    >>> prior_update(exploration=10).exploration
-    10
-    """
-    return PriorUpdate(
-        name=name,
-        noise_variance=noise_variance,
-        prior_variance=prior_variance,
-        exploration=exploration,
-        widening=widening,
-    )
 
 
 def headstart(*, policy: Policy = _POLICY, joint: bool = False, name: str = "headstart") -> Learner:

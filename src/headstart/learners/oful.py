@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from headstart.interfaces import Policy
 from headstart.policies import OFUL
-from headstart.priors import Average, Fixed, Pooled, SingleModel, Subspace
+from headstart.priors import Average, Fixed, Pooled, SingleModel
 from headstart.priors._estimation import EstimationRegularization
 from headstart.simulation.learner import Learner, Optimal
 
@@ -190,41 +190,3 @@ def pooled_oful(
     2.0
     """
     return Learner(name, policy, SingleModel(regularization=regularization))
-
-
-def affine_subspace(
-    *,
-    n_directions: int = 1,
-    regularization: float = 1.0,
-    inside: float = 0.1,
-    policy: Policy = _OFUL,
-    name: str = "subspace",
-) -> Learner:
-    """Bilaj, Dhouib and Maghsudi (2024): tasks are pulled to the affine subspace of earlier ones.
-
-    With `OFUL` it is their LinUCB, with `Thompson` their Thompson sampling.
-
-    Parameters
-    ----------
-    n_directions : int, default 1
-        The dimension of the subspace.
-    regularization : float, default 1.0
-        λ across the subspace.
-    inside : float, default 0.1
-        λ along the subspace.
-    policy : Policy, default OFUL()
-        How an arm is chosen.
-    name : str, default "subspace"
-        The label in results.
-
-    Returns
-    -------
-    Learner
-
-    Examples
-    --------
-    >>> affine_subspace(n_directions=2).prior.n_directions
-    2
-    """
-    prior = Subspace(n_directions=n_directions, regularization=regularization, inside=inside)
-    return Learner(name, policy, prior)

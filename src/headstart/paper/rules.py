@@ -148,31 +148,6 @@ class AboutEqual:
 
 
 @dataclass(frozen=True)
-class ClosesGap:
-    """The learner's regret is nearer to the target's than to the other's, which is larger."""
-
-    learner: str
-    target: str
-    other: str
-
-    @property
-    def difference(self) -> str:
-        """The distance from the target less that from the other."""
-        return f"({self.learner} − {self.target}) − ({self.other} − {self.learner})"
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        """The three learners; studies with this rule have one λ."""
-        return tuple(Side(name, 1.0) for name in (self.learner, self.target, self.other))
-
-    def judge(self, regrets: xr.DataArray) -> Outcome:
-        """Holds below 0, fails above 0, undecided when the interval has 0 in it."""
-        learner, target, other = (_values(regrets, side) for side in self.sides)
-        difference = interval((learner - target) - (other - learner))
-        return Outcome(_below_zero(difference), difference)
-
-
-@dataclass(frozen=True)
 class Equals:
     """A learner's regret is a published number: within 5 % of it, both ends of the interval."""
 

@@ -3,7 +3,6 @@
 from headstart.policies.bayes_ucb import BayesUCB
 from headstart.policies.gittins import Gittins
 from headstart.policies.greedy import Greedy
-from headstart.policies.knowledge_gradient import KnowledgeGradient
 from headstart.policies.oful import OFUL, NormBound
 from headstart.policies.thompson import Thompson
 from headstart.policies.uniform import Uniform
@@ -13,7 +12,6 @@ __all__ = [
     "BayesUCB",
     "Gittins",
     "Greedy",
-    "KnowledgeGradient",
     "NormBound",
     "Thompson",
     "Uniform",

@@ -6,7 +6,6 @@ from headstart.priors.hierarchical import Hierarchical
 from headstart.priors.known_variances import KnownVariances
 from headstart.priors.pooled import Pooled
 from headstart.priors.single_model import SingleModel
-from headstart.priors.subspace import Subspace
 
 __all__ = [
     "Average",
@@ -15,5 +14,4 @@ __all__ = [
     "KnownVariances",
     "Pooled",
     "SingleModel",
-    "Subspace",
 ]

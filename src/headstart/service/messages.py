@@ -65,22 +65,6 @@ class Guardrail(Message):
     pause: bool = False
 
 
-class Alternative(Message):
-    """Other settings to evaluate on the bandit's own decisions; None leaves a setting unchanged.
-
-    without: features, or attributes with their crosses, to leave out.
-    """
-
-    policy: dict[str, object] | None = None
-    prior: dict[str, object] | None = None
-    exploration: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None
-    half_life_seconds: float | None = None
-    without: list[Name] = []
-
-
-Alternatives = Annotated[dict[Name, Alternative], Meta(max_length=20)]
-
-
 class BanditConfiguration(Message):
     """How a bandit is set up: `PUT /bandits/{b}`.
 
@@ -111,7 +95,6 @@ class BanditConfiguration(Message):
     shadow: bool = False  # whether the caller's own choice is served, and learned from
     guardrails: Annotated[list[Guardrail], Meta(max_length=MOST_GUARDRAILS)] = []
     retention_seconds: float | None = None  # how long decisions are kept; None: for ever
-    evaluate_nightly: Alternatives = {}  # evaluated on the bandit's own decisions, once a day
 
 
 class BanditView(Message):
@@ -520,9 +503,6 @@ class DecisionLogColumns(Message):
 class EvaluateRequest(Message):
     """Estimate a bandit's mean reward on a log of decisions: `POST /bandits/{b}/evaluate`.
 
-    With neither files nor an upload, the log is the bandit's own latest decisions, and the current
-    settings and each of the `alternatives` are evaluated on it.
-
     The bandit starts cold, without any task, because the store's prior may know the log's tasks. It
     learns from the log. Its policy and prior come from the configuration unless they are given
     here.
@@ -533,7 +513,6 @@ class EvaluateRequest(Message):
     policy: dict[str, object] | None = None
     prior: dict[str, object] | None = None
     exploration: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None
-    alternatives: Alternatives = msgspec.field(default_factory=dict)
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
 
 
@@ -644,31 +623,7 @@ class EvaluateReport(Message, tag_field="kind", tag="evaluate"):
     start: Literal["cold"] = "cold"
 
 
-class Evaluated(Message):
-    """What some settings would have earned per round; None if that is not known."""
-
-    name: str  # "current" for the bandit's own settings
-    inverse_propensity: Estimate | None = None
-    self_normalised: Estimate | None = None
-    doubly_robust: Estimate | None = None
-    effective_sample_size: float | None = None
-    cannot: str | None = None  # why it is not known
-
-
-class OwnLogReport(Message, tag_field="kind", tag="own log"):
-    """Settings evaluated on the bandit's own decisions; they learn from all of them.
-
-    They start without any task, so that no task meets a prior that knows it.
-    """
-
-    rounds: int
-    tasks: int
-    left_out: dict[str, int]  # decisions that cannot be used, by reason
-    logged: Estimate  # the mean reward of the decisions themselves
-    settings: list[Evaluated]
-
-
-Report = FitReport | EvaluateReport | OwnLogReport
+Report = FitReport | EvaluateReport
 
 
 class JobView(Message):

@@ -55,7 +55,6 @@ def application(service: Service, jobs: Jobs) -> Starlette:
         "/resume": partial(overview.resume, service),
         "/shadow/end": partial(overview.switch_over, service),
         "/task/erase": partial(tasks.erase, service),
-        "/evaluate": partial(job_list.evaluate, jobs),
         "/fit/promote": partial(prior.promote, jobs),
         "/fit/withdraw": partial(prior.withdraw, jobs),
     }

@@ -118,14 +118,6 @@ _ROWS: dict[tuple[str, ...], tuple[str, Callable[[BanditConfiguration], str]]] =
         "Decisions are kept",
         lambda c: "for ever" if c.retention_seconds is None else span(c.retention_seconds),
     ),
-    ("evaluate_nightly",): (
-        "Evaluated every night",
-        lambda c: (
-            _names(["the settings as they are", *c.evaluate_nightly])
-            if c.evaluate_nightly
-            else "nothing"
-        ),
-    ),
 }
 
 

@@ -5,10 +5,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import msgspec
-import numpy as np
 
 from headstart import checks, specs
-from headstart.arrays import Floats
 from headstart.features import Features
 from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator, n_side
 from headstart.live import defaults
@@ -18,9 +16,7 @@ from headstart.live.stored import FeatureNames, Model
 from headstart.service import schemas
 from headstart.service.messages import (
     MOST_DIMENSIONS,
-    Alternative,
     BanditConfiguration,
-    ServiceError,
     check_name,
     check_text,
     conflict,
@@ -154,11 +150,6 @@ def check(configuration: BanditConfiguration) -> None:
     except ValueError as error:
         raise invalid(str(error)) from error
     _check_guardrails(configuration)
-    for name, alternative in configuration.evaluate_nightly.items():
-        try:
-            alternative_of(configuration, alternative, lambda: 0.0)
-        except ServiceError as error:
-            raise invalid(f"evaluate_nightly, {name!r}: {error}") from None
 
 
 def _check_guardrails(configuration: BanditConfiguration) -> None:
@@ -172,31 +163,6 @@ def _check_guardrails(configuration: BanditConfiguration) -> None:
         raise invalid(
             "guardrails compare warm tasks with the control: control_share must be above 0, got 0"
         )
-
-
-def alternative_of(
-    configuration: BanditConfiguration, given: Alternative, clock: Callable[[], float]
-) -> tuple[Model, Floats]:
-    """The model of a configuration with other settings, and 1 for all features that stay, (d,)."""
-    wanted: dict[str, Any] = {
-        name: getattr(given, name)
-        for name in ("policy", "prior", "exploration", "half_life_seconds")
-        if getattr(given, name) is not None
-    }
-    changed = msgspec.structs.replace(configuration, **wanted, evaluate_nightly={})
-    check(changed)
-    model, schema = model_of(changed, clock), schemas.schema_of(configuration)
-    # How each feature may be left out: by its name, or by its attributes.
-    names = [{name} for name in model.feature_names.all]
-    if schema is not None:
-        alone = [{attribute.name} for attribute in (*schema.item, *schema.context)]
-        groups = [*alone, *map(set, schema.cross), set[str]()]
-        names = [name | groups[group] for name, group in zip(names, schema.groups, strict=True)]
-    without = set(given.without)
-    unknown = without - set[str]().union(*names)
-    if unknown:
-        raise invalid(f"without must name features or attributes, got {min(unknown)!r}")
-    return model, np.array([1.0 - bool(without & name) for name in names])
 
 
 def check_change(before: BanditConfiguration, after: BanditConfiguration) -> None:

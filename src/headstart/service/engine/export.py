@@ -65,13 +65,12 @@ def rows(
     start: float = 0.0,
     end: float = 1e11,
     rewarded: bool = False,
-    after: str = "",
 ) -> Iterator[list[dict[str, Any]]]:
-    """Decisions from one time to before another, and after an id, some at a time.
+    """Decisions from one time to before another, some at a time.
 
     rewarded: only decisions with a reward.
     """
-    c, last = decisions.c, max(after, first_id(start))
+    c, last = decisions.c, first_id(start)
     query = (
         select(decisions, tasks.c.name, tasks.c.control, tasks.c.side)
         .join(tasks, tasks.c.id == c.task)
@@ -176,12 +175,3 @@ def _cell(value: Any) -> Any:
 def cell(value: object) -> object:
     """A cell of a CSV file; a text that a spreadsheet would compute gets a quote before it."""
     return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
-
-
-def latest(database: Database, bandit: BanditRow, n: int) -> bytes:
-    """A Parquet file of the bandit's latest n decisions."""
-    c = decisions.c
-    query = select(c.id).where(c.bandit == bandit.id).order_by(c.id.desc()).offset(n).limit(1)
-    with database.reading() as connection:
-        after = connection.execute(query).scalar_one_or_none()
-    return b"".join(parquet(rows(database, bandit, after=after or ""), bandit.dimension))

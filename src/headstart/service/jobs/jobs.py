@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, delete, update
 from headstart.features import Features
 from headstart.interfaces import n_side
 from headstart.live.stored import Model
-from headstart.service.engine.configuration import alternative_of, model_of
+from headstart.service.engine.configuration import model_of
 from headstart.service.engine.priors import memory_that_counts
 from headstart.service.engine.service import Service
 from headstart.service.jobs import table
@@ -19,7 +19,6 @@ from headstart.service.jobs.files import LARGEST_UPLOAD, Folders, Upload
 from headstart.service.jobs.fit import columns_of
 from headstart.service.jobs.runner import Runner, RunnerOptions
 from headstart.service.messages import (
-    BanditConfiguration,
     EvaluateRequest,
     FitChange,
     FitRequest,
@@ -83,12 +82,6 @@ class Jobs:
     ) -> JobView:
         """Start an estimate of a bandit's mean reward on a log of decisions."""
         return self._start(bandit, request, upload)
-
-    def start_own_evaluation(self, bandit: str) -> JobView:
-        """Start the nightly evaluation now."""
-        with self._database.reading() as connection:
-            settings = bandits.named(connection, bandit).configuration
-        return self._start(bandit, EvaluateRequest(alternatives=settings.evaluate_nightly), None)
 
     def job(self, bandit: str, job: str) -> JobView:
         """One job of a bandit."""
@@ -176,13 +169,11 @@ class Jobs:
                 _check_columns(model, request.columns, row.schema)
             else:
                 model_to_evaluate(row.configuration, request)
-                _check_alternatives(row.configuration, request, upload)
-            own_log = isinstance(request, EvaluateRequest) and not request.files and not upload
-            if not own_log and (upload is None) == (not request.files):
+            if (upload is None) == (not request.files):
                 raise invalid("name files of the data folder, or upload one log")
             if upload is not None:
                 upload.check()
-            elif not own_log:
+            else:
                 self.folders.resolve(request.files)
             name = None if upload is None else upload.name
             with self._database.writing() as connection:
@@ -193,24 +184,6 @@ class Jobs:
             raise
         self.runner.wake()
         return self.job(bandit, job)
-
-
-def _check_alternatives(
-    configuration: BanditConfiguration, request: EvaluateRequest, upload: Upload | None
-) -> None:
-    """Raise if alternatives cannot be evaluated, or a log is given."""
-    own_log = not request.files and upload is None
-    given = [n for n in ("policy", "prior", "exploration") if getattr(request, n) is not None]
-    if own_log and given:
-        raise invalid(f"without a log, {given[0]} must be part of an alternative")
-    if request.alternatives and not own_log:
-        raise invalid(
-            "give alternatives or a log, not both: alternatives use the bandit's own decisions"
-        )
-    if "current" in request.alternatives:
-        raise invalid("alternatives must not be named 'current'")
-    for each in request.alternatives.values():
-        alternative_of(configuration, each, lambda: 0.0)
 
 
 def uploads_folder(store: str | Path) -> Path:

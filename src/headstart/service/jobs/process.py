@@ -10,7 +10,6 @@ from multiprocessing.connection import Connection
 from headstart.service.children import Child
 from headstart.service.jobs.evaluate import evaluate
 from headstart.service.jobs.fit import fit
-from headstart.service.jobs.own_log import own_log
 from headstart.service.jobs.work import Answer, Done, Failed, FitWork, Steps, Update, Work
 from headstart.service.messages import ServiceError
 
@@ -79,7 +78,7 @@ def answer(work: Work, tell: Callable[[Update], object]) -> Done | Failed:
     try:
         if isinstance(work, FitWork):
             return fit(work, steps)
-        return evaluate(work, steps) if work.log is None else own_log(work, steps)
+        return evaluate(work, steps)
     except (ValueError, TypeError, OSError, ImportError, ServiceError) as error:
         return Failed(error=str(error))
     except MemoryError:

@@ -1,35 +1,28 @@
 """Runner: does the jobs of a store in the background, one at a time per process."""
 
 import logging
-import math
 import threading
 import time
 from collections.abc import Callable
 from typing import Protocol, TypedDict
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from headstart.service.engine import export
 from headstart.service.engine.catalogue import Catalogue
 from headstart.service.jobs import table
 from headstart.service.jobs.files import Folders
-from headstart.service.jobs.own_log import n_rounds
 from headstart.service.jobs.process import JobProcess
 from headstart.service.jobs.work import Answer, Done, EvaluateWork, Failed, FitWork, Update, Work
-from headstart.service.messages import EvaluateRequest, FitRequest
-from headstart.service.store import schema
+from headstart.service.messages import FitRequest
 from headstart.service.store.database import Database
 from headstart.service.store.queries import bandits, jobs, priors
-from headstart.service.store.queries.bandits import BanditRow
 from headstart.service.store.queries.jobs import JobRow
 
 _log = logging.getLogger("headstart.service.jobs")
 
 _BEAT_SECONDS = 0.5
 _POLL_SECONDS = 2.0
-# How often to look for evaluations that are due.
-_LOOK_SECONDS, _DAY = 60.0, 86_400.0
 # If the process of a job is silent for this long, it is assumed to be gone.
 LOST_SECONDS = 30.0
 _JOIN_SECONDS = 15.0
@@ -75,7 +68,6 @@ class Runner:
         self._lost_seconds = lost_seconds
         self._stopping, self._wake = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
-        self._next_look = -math.inf
         self.attempt: Attempt | None = None  # the current job
 
     def start(self) -> None:
@@ -118,17 +110,10 @@ class Runner:
         before = now + 1.0 if alone else now - self._lost_seconds
         with self._database.reading() as connection:
             idle = not jobs.any_unfinished(connection)
-            due = self._nightly(connection, now)
             if first:
                 uploads = (job.upload for job in jobs.unfinished(connection))
                 self._folders.sweep([upload for upload in uploads if upload is not None])
-        for bandit, request in due:
-            with self._database.writing() as connection:
-                lock = select(schema.bandits.c.id).where(schema.bandits.c.id == bandit)
-                connection.execute(lock.with_for_update())
-                if _is_due(connection, bandit, now):  # no other process was faster
-                    table.add(connection, bandit, request, None, now)
-        if idle and not due:
+        if idle:
             return None
         with self._database.writing() as connection:
             lost = table.take_up_lost(connection, before, now)
@@ -139,20 +124,7 @@ class Runner:
             self._folders.delete(upload)
         return job
 
-    def _nightly(self, connection: Connection, now: float) -> list[tuple[int, EvaluateRequest]]:
-        """Start evaluations on bandits' own decisions that are due: a day after the last began."""
-        if now < self._next_look:
-            return []
-        self._next_look = now + _LOOK_SECONDS
-        return [
-            (bandit.id, EvaluateRequest(alternatives=bandit.configuration.evaluate_nightly))
-            for bandit in bandits.all_bandits(connection)
-            if bandit.configuration.evaluate_nightly and _is_due(connection, bandit.id, now)
-        ]
-
     def _has_files(self, job: JobRow) -> bool:
-        if jobs.is_own_log(job):
-            return True
         return self._folders.of_job(job.request.files, job.upload) is not None
 
     def _do(self, job: JobRow) -> None:
@@ -221,8 +193,6 @@ class Runner:
     def _work(self, connection: Connection, job: JobRow) -> Work | None:
         bandit = bandits.numbered(connection, job.bandit)
         request = job.request
-        if bandit is not None and isinstance(request, EvaluateRequest) and jobs.is_own_log(job):
-            return self._own_log(connection, bandit, request)
         here = self._folders.of_job(request.files, job.upload)
         if bandit is None or here is None:
             return None
@@ -250,23 +220,3 @@ class Runner:
             request=request,
             catalogue=catalogue,
         )
-
-    def _own_log(
-        self, connection: Connection, bandit: BanditRow, request: EvaluateRequest
-    ) -> EvaluateWork:
-        items = Catalogue.read(connection, bandit)
-        n = n_rounds(len(items.ids), bandit.dimension)
-        return EvaluateWork(
-            folder=".",
-            files=[],
-            configuration=bandit.configuration,
-            request=request,
-            catalogue=dict(zip(items.ids, items.features.tolist(), strict=True)),
-            log=export.latest(self._database, bandit, n),
-            digest=items.digest,
-        )
-
-
-def _is_due(connection: Connection, bandit: int, now: float) -> bool:
-    """Whether a bandit's last evaluation on its own decisions began at least a day ago."""
-    return (jobs.last_own_log(connection, bandit) or -math.inf) < now - _DAY

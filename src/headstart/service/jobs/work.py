@@ -31,8 +31,6 @@ class EvaluateWork(msgspec.Struct, kw_only=True):
     configuration: BanditConfiguration
     request: EvaluateRequest
     catalogue: dict[str, list[float]] = {}
-    log: bytes | None = None  # the bandit's own decisions, as Parquet
-    digest: int = 0  # of the catalogue
 
 
 class Update(msgspec.Struct):

@@ -16,7 +16,6 @@ from headstart.service.messages import (
 from headstart.service.store.schema import jobs
 
 _C = jobs.c
-_LOOKED_AT = 100  # evaluations, the latest first
 _UNFINISHED = _C.status.in_(("waiting", "running"))
 
 
@@ -73,19 +72,6 @@ class JobRow(msgspec.Struct, kw_only=True, frozen=True):
             report=self.report,
             error=self.error,
         )
-
-
-def is_own_log(job: JobRow) -> bool:
-    """Whether a job evaluates on the bandit's own decisions."""
-    own = not job.request.files and job.upload is None
-    return own and isinstance(job.request, EvaluateRequest)
-
-
-def last_own_log(connection: Connection, bandit: int) -> float | None:
-    """When the bandit's latest evaluation on its own decisions was requested."""
-    query = select(jobs).where(_C.bandit == bandit, _C.kind == "evaluate")
-    rows = _rows(connection, query.order_by(_C.created.desc()).limit(_LOOKED_AT))
-    return next((job.created for job in rows if is_own_log(job)), None)
 
 
 def of_bandit(connection: Connection, bandit: int, limit: int) -> list[JobRow]:
