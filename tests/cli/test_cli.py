@@ -48,7 +48,7 @@ def test_demo_writes_a_table_and_a_figure(tmp_path: Path, suffix: str) -> None:
     assert data.startswith(head)
     assert data.endswith(tail)
     assert list(target.parent.iterdir()) == [target]
-    for name in ("OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL", r"Hierarchical \(ours\)"):
+    for name in ("OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL", "headstart"):
         rows = re.findall(
             rf"{name} .*?(\d+\.\d\d ± \d+\.\d\d).*?(\d+\.\d\d ± \d+\.\d\d)", result.output
         )

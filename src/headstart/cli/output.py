@@ -89,7 +89,7 @@ def progress_bar(
 @contextmanager
 def said_compilation(console: Console) -> Iterator[None]:
     """Say that functions are compiled, as long as they are: only the first run after an install."""
-    from headstart.kernels.compilation import n_compiled
+    from headstart.kernels.compilation import compiling, n_compiled
 
     begun, over = time.monotonic(), threading.Event()
 
@@ -97,10 +97,10 @@ def said_compilation(console: Console) -> Iterator[None]:
         before = n_compiled()
         while not over.wait(_COMPILING_SECONDS if before else 1.0):
             now = n_compiled()
-            if now > before:
-                first = "" if before else "Compiling; later runs start at once. "
+            if now > before or (before and compiling()):
+                first = "" if before else " once, in about 30 s; later runs start at once"
                 seconds = time.monotonic() - begun
-                console.print(f"{first}{now} functions after {seconds:.0f} s", soft_wrap=True)
+                console.print(f"Compiling{first} ({seconds:.0f} s)", soft_wrap=True)
             before = now
 
     thread = threading.Thread(target=watch, daemon=True)
