@@ -108,19 +108,7 @@ class Hierarchical:
         return self._refitted(self._added(memory, one, weight))
 
     def recount(self, memory: Memory, before: TaskStatistics, after: TaskStatistics) -> Memory:
-        """The memory with tasks replaced by tasks, both in stacks (…, k), with one fit at the end.
-
-        Parameters
-        ----------
-        memory : mapping of str to ndarray
-            The memory, which must not be modified.
-        before, after : TaskStatistics
-            The tasks to take out, as they were added, and those to add.
-
-        Returns
-        -------
-        mapping of str to ndarray
-        """
+        """The memory with tasks replaced by tasks, both in stacks (…, k), with one fit at the end."""
         return self._refitted(self._added(self._added(memory, before, -1.0), after, 1.0))
 
     def _added(self, memory: Memory, tasks: TaskStatistics, weight: float) -> Memory:
@@ -254,31 +242,11 @@ class Hierarchical:
         return
 
     def variances(self, memory: Memory) -> Variances:
-        """The most likely variances (restricted maximum likelihood) of Σ₀ = τ²I; 0 at first.
-
-        Parameters
-        ----------
-        memory : mapping of str to ndarray
-            The memory.
-
-        Returns
-        -------
-        Variances
-        """
+        """The most likely variances (restricted maximum likelihood) of Σ₀ = τ²I; 0 at first."""
         return IsotropicFit(memory, self._least_signal).most_likely()
 
     def directions(self, memory: Memory) -> Directions:
-        """The directions along which tasks differ, with covariance "factor".
-
-        Parameters
-        ----------
-        memory : mapping of str to ndarray
-            The memory.
-
-        Returns
-        -------
-        Directions
-        """
+        """The directions along which tasks differ, with covariance "factor"."""
         if self.covariance != "factor":
             raise ValueError(f'covariance must be "factor" for directions, got {self.covariance!r}')
         scales = self._factors(memory["unit"], memory["ridges"].shape[-1])
