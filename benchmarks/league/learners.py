@@ -23,7 +23,7 @@ from headstart.simulation import Agent, Learner
 ITL, AVG, RR, POOLED = "ITL", "AVG", "RR", "pooled"
 TUNED = (ITL, AVG, RR, POOLED)
 META, ADA, INFORMED, TOLD = "Meta-TS", "AdaTS", "told variances", "told all"
-OURS, ISOTROPIC, SIDE = "Hierarchical", "… isotropic", "… side"
+OURS, ISOTROPIC, SIDE = "Hierarchical", "… isotropic", "… about"
 HALF_LIFE, OFFSET = "… half-life 5", "… constant"
 LIVE, SAMPLED, BEST_Z = "… live rule", "… Thompson", "… best z"
 
@@ -83,8 +83,8 @@ def ours(row: Row) -> Iterator[Learner]:
     if row.horizon <= 50:  # a draw takes O(d³) in every round
         yield learners.ours(name=SAMPLED, policy=Thompson())
     yield Learner(ISOTROPIC, BayesUCB(), Hierarchical(covariance="isotropic"))
-    if row.n_side:
-        yield Learner(SIDE, BayesUCB(), Hierarchical(n_side=row.n_side))
+    if row.n_about:
+        yield Learner(SIDE, BayesUCB(), Hierarchical(n_about=row.n_about))
     if row.half_life is not None:
         yield Learner(HALF_LIFE, BayesUCB(), WithHalfLife(Hierarchical(), row.half_life))
     if row.fixed_arms:

@@ -27,7 +27,7 @@ class Row:
     task_variance: float | None = None  # of a coordinate, for those who are told it
     fixed_arms: bool = False  # play ours with other z, too
     offset: bool = False  # play ours with a constant feature, too
-    n_side: int = 0
+    n_about: int = 0
     half_life: float | None = None
 
     @property
@@ -197,11 +197,11 @@ def _side() -> Iterator[Row]:
     """Tasks with three numbers of side information."""
     for share in (0.0, 0.5, 0.9):
         yield Row(
-            group="side",
+            group="about",
             name=f"variance 20, side information explains {share:.0%}",
-            environment=Synthetic(reward="linear", variance=20.0, n_side=3, side_explains=share),
+            environment=Synthetic(reward="linear", variance=20.0, n_about=3, about_explains=share),
             sizes=(10, 30),
-            n_side=3,
+            n_about=3,
             replications=40,
         )
 

@@ -21,6 +21,7 @@ from headstart.core.statistics import TaskStatistics
 from headstart.core.task import Task
 
 __all__ = [
+    "AboutPriorEstimator",
     "ArmEstimates",
     "Environment",
     "EstimateSummary",
@@ -35,7 +36,6 @@ __all__ = [
     "PriorEstimator",
     "RunningBias",
     "SamplingPolicy",
-    "SidePriorEstimator",
 ]
 
 # What a prior estimator stores about completed tasks: named arrays with leading axes, of a size
@@ -283,22 +283,22 @@ class FittedPriorEstimator(PriorEstimator, Protocol):
 
 
 @runtime_checkable
-class SidePriorEstimator(PriorEstimator, Protocol):
+class AboutPriorEstimator(PriorEstimator, Protocol):
     """A prior estimator that learns what a task's side information says about its parameter.
 
-    It absorbs statistics with `side` (…, p). If p is 0, it takes none.
+    It absorbs statistics with `about` (…, p). If p is 0, it takes none.
 
-    >>> from headstart.interfaces import SidePriorEstimator
-    >>> isinstance(hs.priors.Hierarchical(n_side=2), SidePriorEstimator)
+    >>> from headstart.interfaces import AboutPriorEstimator
+    >>> isinstance(hs.priors.Hierarchical(n_about=2), AboutPriorEstimator)
     True
     """
 
     @property
-    def n_side(self) -> int:
+    def n_about(self) -> int:
         """The size p of the side information."""
         ...
 
-    def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
+    def prior(self, memory: Memory, about: Floats | None = None) -> Prior:
         """What a task with this side information starts from."""
         ...
 
@@ -308,15 +308,15 @@ def by_parts(policy: Policy) -> MeanIndexPolicy | None:
     return policy if isinstance(policy, MeanIndexPolicy) and policy.by_parts else None
 
 
-def n_side(estimator: PriorEstimator) -> int:
+def n_about(estimator: PriorEstimator) -> int:
     """The size of the side information that an estimator takes; 0 for none."""
-    return int(getattr(estimator, "n_side", 0))
+    return int(getattr(estimator, "n_about", 0))
 
 
-def starting_prior(estimator: PriorEstimator, memory: Memory, side: Floats | None) -> Prior:
+def starting_prior(estimator: PriorEstimator, memory: Memory, about: Floats | None) -> Prior:
     """What a task starts from, given its side information if the estimator takes any."""
-    if n_side(estimator) and isinstance(estimator, SidePriorEstimator):
-        return estimator.prior(memory, side)
+    if n_about(estimator) and isinstance(estimator, AboutPriorEstimator):
+        return estimator.prior(memory, about)
     return estimator.prior(memory)
 
 

@@ -212,32 +212,6 @@ def test_reproduce_refuses_an_unknown_experiment() -> None:
     assert "'figure-five' is not one of" in words(done.output)
 
 
-def test_reproduce_hands_non_stochastic_to_its_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from headstart.paper import non_stochastic
-
-    asked: dict[str, object] = {}
-
-    def reproduce(out: Path, **settings: object) -> list[object]:
-        asked.update(settings, out=out)
-        return []
-
-    monkeypatch.setattr(non_stochastic, "reproduce", reproduce)
-    command = ["reproduce", "non-stochastic", "--out", str(tmp_path), "--seed", "7"]
-    done = invoke(app, [*command, "--replications", "3", "--workers", "1"])
-    assert done.exit_code == 0, done.output
-    assert asked.pop("progress") is not None
-    assert asked == {
-        "out": tmp_path,
-        "replications": 3,
-        "seed": 7,
-        "workers": 1,
-        "scheduler": None,
-    }
-    assert "non-stochastic.html and non-stochastic.md" in done.output
-
-
 def test_reproduce_without_data_names_the_command_that_helps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,7 +57,7 @@ def absorbed(bandit: hs.MetaBandit, without: Name | None = None) -> Memory:
 
 # Of the latest tasks, in the order in which they came, and of the fit to them.
 STORED = {"designs", "moments", "counts", "sums_of_squares", "residuals", "freedoms", "weights"}
-FITTED = {"seen", "arrivals", "loadings", "rank", "fitted_at", "sides", "side_variances"}
+FITTED = {"seen", "arrivals", "loadings", "rank", "fitted_at", "abouts", "about_variances"}
 FITTED |= {"fitted_noise", "fitted_task", "fitted_mean", "fitted_along"}
 
 

@@ -27,10 +27,10 @@ class RunningEstimate:
     def __init__(self, prior: Prior, statistics: TaskStatistics | None = None) -> None:
         self._prior = prior
         self._size, dimension = math.prod(prior.lead), prior.dimension
-        side = 1 if prior.isotropic else dimension
+        size = 1 if prior.isotropic else dimension
         self._bias = self._flat(prior.bias, dimension)
         self._start_bias = self._bias  # h₀ of `kernels.TaskState`, until the bias moves
-        self._regularization = self._flat(prior.regularization, side, side)
+        self._regularization = self._flat(prior.regularization, size, size)
         self._gram = np.zeros((self._size, dimension, dimension))
         self._moment = np.zeros((self._size, dimension))
         self._buffer = kernels.Buffer(

@@ -191,6 +191,13 @@ def compare_pairs(values: Values, pairs: Sequence[tuple[str, str]]) -> Compariso
         np.asarray((table.sel(learner=one) - table.sel(learner=other)).to_numpy())
         for one, other in pairs
     ]
+    return compare_differences(pairs, differences)
+
+
+def compare_differences(
+    pairs: Sequence[tuple[str, str]], differences: Sequence[Floats]
+) -> Comparisons:
+    """Pairs of learners by the differences of their values in each replication, as one family."""
     p_values = [paired_p_value(each) for each in differences]
     return Comparisons(
         Comparison(

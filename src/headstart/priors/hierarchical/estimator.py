@@ -46,7 +46,7 @@ class Hierarchical:
     covariance : {"factor", "isotropic"}, default "factor"
         "factor" is Σ₀ = τ²I + LLᵀ, with as many directions L as the latest 64 tasks support,
         possibly none; "isotropic" is Σ₀ = τ²I. The mean is over all tasks.
-    n_side : int, default 0
+    n_about : int, default 0
         p: tasks carry side information z (p,), and their mean is h + Hz if that predicts them
         better (the latest 256 tasks decide).
 
@@ -65,37 +65,37 @@ class Hierarchical:
     """
 
     covariance: Literal["factor", "isotropic"] = "factor"
-    n_side: int = 0
+    n_about: int = 0
     # The mean task explains at least this many times the variance of the noise; set in live use.
     _least_signal: float = 0.0
 
     def __post_init__(self) -> None:
         checks.one_of("covariance", self.covariance, ("factor", "isotropic"))
-        checks.count("n_side", self.n_side, least=0)
+        checks.count("n_about", self.n_about, least=0)
 
     @property
     def _stores_tasks(self) -> bool:
-        return self.covariance == "factor" or self.n_side > 0
+        return self.covariance == "factor" or self.n_about > 0
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
         """Empty sums, without a unit of λ."""
         memory = {"unit": np.zeros(lead)}
         memory |= Sums.zeros(dimension, len(grid.LAMBDAS), lead).to_memory()
         if self._stores_tasks:
-            memory |= RecentTasks.zeros(dimension, lead, n_side=self.n_side).to_memory()
-            memory |= FactorFit.zeros(dimension, lead, self.n_side).to_memory()
+            memory |= RecentTasks.zeros(dimension, lead, n_about=self.n_about).to_memory()
+            memory |= FactorFit.zeros(dimension, lead, self.n_about).to_memory()
         return memory
 
     def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
         """Add the task to the sums of every λ. The first task with features sets λ's unit."""
-        side = None if task.side is None else task.side[..., None, :]
+        about = None if task.about is None else task.about[..., None, :]
         one = replace(
             task,
             gram=task.gram[..., None, :, :],
             moment=task.moment[..., None, :],
             count=task.count[..., None],
             sum_of_squares=task.sum_of_squares[..., None],
-            side=side,
+            about=about,
         )
         return self._refitted(self._added(memory, one, weight))
 
@@ -105,7 +105,7 @@ class Hierarchical:
 
     def _added(self, memory: Memory, tasks: TaskStatistics, weight: float) -> Memory:
         """The memory with a stack of tasks (…, k), without a new fit."""
-        self._check_side(tasks.side, tasks.lead)
+        self._check_about(tasks.about, tasks.lead)
         if not tasks.count.size:
             return memory
         unit = _unit(memory, tasks)
@@ -154,29 +154,28 @@ class Hierarchical:
         if not self._stores_tasks:
             return memory
         lead, dimension = memory["unit"].shape, memory["ridges"].shape[-1]
-        nothing = FactorFit.zeros(dimension, lead, self.n_side)
+        nothing = FactorFit.zeros(dimension, lead, self.n_about)
         return self._refitted(dict(memory) | nothing.to_memory())
 
-    def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
+    def prior(self, memory: Memory, about: Floats | None = None) -> Prior:
         """N(h, Σ₀ + S̄) and the noise scale, given side information (…, p); None: unknown.
 
         ITL's prior before any reward. Its mixture has three components: the posterior below and
         above the median of λ, that is, tasks less and more alike, and an outlier.
         """
-        if side is not None:
-            self._check_side(side, memory["unit"].shape)
+        if about is not None:
+            self._check_about(about, memory["unit"].shape)
         initial = self._initial(memory)
         if not (memory["count"] > 0.0).any():  # the same, without d³ work
             none = np.zeros(memory["unit"].shape)
             return initial.prior(
                 noise_degrees_of_freedom=none, mixture=mixture(initial, initial, initial, none > 0)
             )
-        lower, upper, whole = self._next_task(memory, side, initial)
+        lower, upper, whole = self._next_task(memory, about, initial)
         known = whole.noise_variance > 0.0
         differ = known & (lower.average_variance > _VARIANCE_RATIO * upper.average_variance)
         lower, upper, outlier, start = (
-            normal.where(known, initial)
-            for normal in (lower, upper, whole.outlier(), whole)
+            normal.where(known, initial) for normal in (lower, upper, whole.outlier(), whole)
         )
         return start.prior(
             noise_degrees_of_freedom=np.where(known, memory["count"], 0.0),
@@ -184,7 +183,7 @@ class Hierarchical:
         )
 
     def _next_task(
-        self, memory: Memory, side: Floats | None, initial: Normal
+        self, memory: Memory, about: Floats | None, initial: Normal
     ) -> tuple[Normal, Normal, Normal]:
         """The next task below and above the median of λ, and on the whole."""
         isotropic = IsotropicFit(memory, self._least_signal)
@@ -194,10 +193,10 @@ class Hierarchical:
         recent, fit = RecentTasks.from_memory(memory), FactorFit.from_memory(memory)
         if (fit.structured & (recent.present > 0)).all():
             # The isotropic prior is not needed, and at d = 500 it takes most of the time.
-            whole = fit.next_task(recent, isotropic, initial, side)
+            whole = fit.next_task(recent, isotropic, initial, about)
             return whole, whole, whole
         lower, upper = isotropic.halves()
-        whole = fit.next_task(recent, isotropic, lower.moment_matched(upper), side)
+        whole = fit.next_task(recent, isotropic, lower.moment_matched(upper), about)
         lower, upper = (whole.where(fit.structured, half) for half in (lower, upper))
         return lower, upper, whole
 
@@ -233,13 +232,15 @@ class Hierarchical:
         mean = np.zeros((*unit.shape, dimension))
         return Normal(mean, covariance, np.ones(unit.shape), mean_covariance=covariance)
 
-    def _check_side(self, side: Floats | None, lead: tuple[int, ...]) -> None:
+    def _check_about(self, about: Floats | None, lead: tuple[int, ...]) -> None:
         """Raise unless the side information is (…, p); it is ignored if p is 0."""
-        if self.n_side == 0:
+        if self.n_about == 0:
             return
-        if side is None:
-            raise ValueError(f"tasks must have {self.n_side} numbers of side information, got none")
-        checks.side("side", side, lead, self.n_side)
+        if about is None:
+            raise ValueError(
+                f"tasks must have {self.n_about} numbers of side information, got none"
+            )
+        checks.about("about", about, lead, self.n_about)
 
 
 def _unit(memory: Memory, tasks: TaskStatistics) -> Floats:
