@@ -74,7 +74,7 @@ def play(row: Row, *, replications: int, seed: int) -> xr.DataArray:
     found = regret(row.environment, lambda prepared: who.of_row(row, prepared))
     if row.offset:
         ours = Learner(who.OFFSET, BayesUCB(), Hierarchical())
-        constant = float(np.sqrt(row.unit))  # as large as the arms
+        constant = row.unit**0.5  # as large as the arms
         more = regret(who.PreparableWithConstant(row.environment, constant), [ours])
         found = xr.concat([found, more], "learner")
     return found

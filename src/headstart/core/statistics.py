@@ -78,7 +78,7 @@ class TaskStatistics:
     def from_data(
         cls, features: ArrayLike, rewards: ArrayLike, about: Floats | None = None
     ) -> TaskStatistics:
-        """The statistics of arms' features x (…, T, d) and rewards (…, T), and what is known `about` it."""
+        """The statistics of features x (…, T, d), rewards y (…, T), and numbers about it (…, p)."""
         x, y = checks.floats("features", features), checks.floats("rewards", rewards)
         if x.ndim < 2:
             raise ValueError(f"features must have shape (…, T, d), got {x.shape}")

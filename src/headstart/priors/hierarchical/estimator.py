@@ -100,7 +100,7 @@ class Hierarchical:
         return self._refitted(self._added(memory, one, weight))
 
     def recount(self, memory: Memory, before: TaskStatistics, after: TaskStatistics) -> Memory:
-        """The memory with tasks replaced by others, both in stacks (…, k), and one fit at the end."""
+        """The memory with tasks replaced by others, both (…, k), with one fit at the end."""
         return self._refitted(self._added(self._added(memory, before, -1.0), after, 1.0))
 
     def _added(self, memory: Memory, tasks: TaskStatistics, weight: float) -> Memory:
