@@ -10,7 +10,7 @@ DEV := .venv/dev
 BENCH := .venv-bench/bench
 DOCS := .venv-docs/docs
 
-.PHONY: demo serve test test-all check compile lint format client bench bench-service league people docs notebooks release lock clean
+.PHONY: demo serve test test-all check compile lint format client bench bench-service league people report docs notebooks release lock clean
 
 demo: $(CORE)
 	$(BIN)/headstart demo
@@ -61,6 +61,14 @@ league: $(DEV)
 # not part of the repository: benchmarks/people_data.py says where they are looked for.
 people: $(DEV)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.people
+
+# Every page and figure of docs/report, from the paper's data in $$HEADSTART_DATA.
+report: $(DEV) compile
+	$(BIN)/headstart reproduce all --out out/report
+	rm -f docs/report/figures/*
+	cp out/report/report.md docs/report
+	cp out/report/figures/*.png docs/report/figures
+	$(BIN)/python -m benchmarks.later_papers
 
 $(CORE) $(SERVE) $(DEV) $(BENCH) $(DOCS): pyproject.toml tools/install
 $(CORE): requirements/core.txt

@@ -30,7 +30,7 @@ _SERIES = (
 # Task i has a decision every 1,000 s; ids are in the order of time, as those of the service.
 _TASKS = f"""{_SERIES}
 INSERT INTO tasks (bandit, name, control, status, opened, last_used, n_rewards, reward_sum,
-                   early_rewards, early_sum, share, version, changed, counted_in, moves, side,
+                   early_rewards, early_sum, share, version, changed, counted_in, moves, about,
                    state)
 SELECT :bandit, printf('user-%07d', i), i % 10 = 0, 0, :now - 9e5, :now - 10 - i * 0.01, 10, 7.5,
        10, 7.5, 0.1, 1, 0, 40, 0, NULL, (SELECT state FROM tasks WHERE id = 1) FROM series"""

@@ -181,7 +181,7 @@ class Raw(Player):
         """The schema."""
         return hs.Features(
             item=self.attributes(),
-            task=[
+            about=[
                 hs.Category("gender", levels=["F", "M"]),
                 hs.Category("age", levels=list(AGES.values())),
                 hs.Category("occupation", levels=list(OCCUPATIONS)),

@@ -272,7 +272,7 @@ class Headstart(_Bandit):
         super().__init__(world, seed, features=features, item_effects=item_effects)
         self._catalogue = hs.Catalogue(self._raw(world.on_sale(0)), features=features)
         # A segment that all users have is left out of the schema.
-        self._known = {attribute.name for attribute in features.task}
+        self._known = {attribute.name for attribute in features.about}
 
     def _raw(self, items: Integers) -> dict[int, dict[str, object]]:
         return {item: self._world.items[item] for item in items.tolist()}

@@ -115,9 +115,9 @@ def bimodal(variance: float) -> Deviation:
 
     def sample(j: int, basis: Floats, rng: np.random.Generator) -> Floats:
         n, d = basis.shape[:2]
-        side = rng.choice([-1.0, 1.0], (n, 1))
+        about = rng.choice([-1.0, 1.0], (n, 1))
         around = rng.standard_normal((n, d)) * np.sqrt(0.1 * variance / d)
-        return np.asarray(side * np.sqrt(0.9 * variance) * basis[:, :, 0] + around)
+        return np.asarray(about * np.sqrt(0.9 * variance) * basis[:, :, 0] + around)
 
     return sample
 

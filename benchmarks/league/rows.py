@@ -26,8 +26,8 @@ class Row:
     mean_square: float = 1.0  # of ‖x‖, where the environment does not tell it
     task_variance: float | None = None  # of a coordinate, for those who are told it
     fixed_arms: bool = False  # play ours with other z, too
-    intercept: bool = False
-    n_side: int = 0
+    offset: bool = False  # play ours with a constant feature, too
+    n_about: int = 0
     half_life: float | None = None
 
     @property
@@ -197,11 +197,11 @@ def _side() -> Iterator[Row]:
     """Tasks with three numbers of side information."""
     for share in (0.0, 0.5, 0.9):
         yield Row(
-            group="side",
+            group="about",
             name=f"variance 20, side information explains {share:.0%}",
-            environment=Synthetic(reward="linear", variance=20.0, n_side=3, side_explains=share),
+            environment=Synthetic(reward="linear", variance=20.0, n_about=3, about_explains=share),
             sizes=(10, 30),
-            n_side=3,
+            n_about=3,
             replications=40,
         )
 
@@ -241,7 +241,7 @@ def _zero_one() -> Iterator[Row]:
             name=f"variance {variance:g}" + (f", arm spread {spread:g}" if spread != 1.0 else ""),
             environment=Synthetic(reward="winner", variance=variance, spread=spread),
             noise_scale=0.5,
-            intercept=True,
+            offset=True,
         )
 
 
@@ -254,6 +254,6 @@ def _real() -> Iterator[Row]:
                 environment=kind(**settings),
                 horizon=5,
                 noise_scale=0.5,
-                intercept=True,
+                offset=True,
                 replications=200,
             )

@@ -24,7 +24,9 @@ def _in(*groups: str, part: str = "", least: int = 0) -> Callable[[Result], bool
 
 
 TARGETS = (
-    Target("linear, other sets, shared, side", _in("linear", "other sets", "shared", "side"), 1.05),
+    Target(
+        "linear, other sets, shared, about", _in("linear", "other sets", "shared", "about"), 1.05
+    ),
     Target("T < d", _in("linear", part="T = 10"), 1.05),
     Target("winner", _in("winner"), 1.02),
     Target("real data", _in("real"), 1.05),
@@ -33,8 +35,8 @@ TARGETS = (
     Target("linear, N ≥ 10", _in("linear", least=10), 1.1, who.INFORMED),
     Target("linear", _in("linear"), 1.02, who.ISOTROPIC),
     Target("rank 2, N ≥ 10", _in("shared", part="rank 2", least=10), 0.65, who.ISOTROPIC),
-    Target("side information, 90 %", _in("side", part="90%", least=30), 0.5, who.OURS, who.SIDE),
-    Target("side information, 0 %", _in("side", part=" 0%", least=30), 1.03, who.OURS, who.SIDE),
+    Target("side information, 90 %", _in("about", part="90%", least=30), 0.5, who.OURS, who.SIDE),
+    Target("side information, 0 %", _in("about", part=" 0%", least=30), 1.03, who.OURS, who.SIDE),
 )
 
 

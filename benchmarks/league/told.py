@@ -27,7 +27,7 @@ class ToldEverything:
     covariance: Floats
 
     @property
-    def n_side(self) -> int:
+    def n_about(self) -> int:
         """The size of the side information, p."""
         return int(self.coefficients.shape[1])
 
@@ -43,11 +43,11 @@ class ToldEverything:
         """Nothing is learned."""
         return memory
 
-    def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
+    def prior(self, memory: Memory, about: Floats | None = None) -> Prior:
         """N(w̄ + Hz, Σ₀)."""
         mean = memory["mean"]
-        if side is not None:
-            mean = mean + (side[:, None, :] @ memory["H"])[:, 0]
+        if about is not None:
+            mean = mean + (about[:, None, :] @ memory["H"])[:, 0]
         return Prior.trusted(mean, memory["regularization"])
 
     def running_bias(self, memory: Memory) -> None:
@@ -65,10 +65,10 @@ def told_everything(prepared: Environment, name: str) -> Iterator[Learner]:
             told = ToldEverything(mean, mean[:, None, :0].swapaxes(1, 2), covariance)
     elif isinstance(prepared, PreparedSynthetic) and prepared.environment.reward == "linear":
         settings, mean = prepared.environment, prepared.mean_parameter
-        coefficients = prepared.side_coefficients
+        coefficients = prepared.about_coefficients
         if coefficients is None:
             coefficients = np.zeros((len(mean), 0, prepared.dimension))
-        own = (1.0 - settings.side_explains) * settings.task_covariance
+        own = (1.0 - settings.about_explains) * settings.task_covariance
         told = ToldEverything(mean, coefficients, np.tile(own, (len(mean), 1, 1)))
     if told is not None:
         yield Learner(name, BayesUCB(), told)

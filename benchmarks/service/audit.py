@@ -149,7 +149,7 @@ def _deviation(found: TaskStatistics, expected: TaskStatistics) -> float:
     def differs(a: Floats, b: Floats) -> float:
         return float((np.abs(a - b) / np.maximum(1.0, np.abs(b).max())).max())
 
-    names = [each.name for each in fields(TaskStatistics) if each.name != "side"]
+    names = [each.name for each in fields(TaskStatistics) if each.name != "about"]
     return max(differs(getattr(found, name), getattr(expected, name)) for name in names)
 
 

@@ -41,7 +41,7 @@ def shape(name: str, array: Floats, expected: tuple[int, ...], meaning: str) -> 
         raise ValueError(f"{name} must have shape {meaning} = {expected}, got {array.shape}")
 
 
-def side(name: str, value: ArrayLike, lead: tuple[int, ...], size: int | None = None) -> Floats:
+def about(name: str, value: ArrayLike, lead: tuple[int, ...], size: int | None = None) -> Floats:
     """Side information of tasks, (…, p) with p of at least 1, or exactly the size if given."""
     array = floats(name, value)
     n = array.shape[-1] if size is None and array.ndim else size

@@ -144,7 +144,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "a prior without class": ([*GOOD, "--prior", "covariance=isotropic"], "must name one class"),
     "an unknown word of a prior": ([*GOOD, "--prior", "Pooled", "--prior", "a=1"], "prior.a"),
     "no settings file": ([*GOOD, "--settings", "no.toml"], "no.toml"),
-    "side that the prior cannot use": ([*GOOD, "--side", "event"], "side"),
+    "about that the prior cannot use": ([*GOOD, "--about", "event"], "about"),
     "not grouped": ([*GOOD, "--grouped-by-task"], "not consecutive"),
 }
 

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from headstart.cli import app
 from headstart.cli.output import progress_bar
 from headstart.studies import runner
-from headstart.studies.results import totals
+from headstart.studies.results import at_best, totals
 from headstart.studies.study import Study
 
 pytestmark = pytest.mark.slow
@@ -89,7 +89,7 @@ def test_run_prints_json_or_nothing(tmp_path: Path) -> None:
     first = found["comparisons"][0]
     assert (first["learner"], first["reference"]) == ("AVG-OFUL", "Oracle")
     with xr.open_dataset(tmp_path / "out" / "results.nc") as results:
-        best = totals(results).mean("replication").min("regularization")
+        best = at_best(totals(results)).mean("replication")
         expected = float(best.sel(learner="AVG-OFUL") - best.sel(learner="Oracle"))
     assert first["difference"]["mean"] == pytest.approx(expected)
     assert 0 <= first["p_value"] <= first["corrected"] <= 1
@@ -210,32 +210,6 @@ def test_reproduce_refuses_an_unknown_experiment() -> None:
     done = invoke(app, ["reproduce", "figure-five"])
     assert done.exit_code == 2
     assert "'figure-five' is not one of" in words(done.output)
-
-
-def test_reproduce_hands_non_stochastic_to_its_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from headstart.paper import non_stochastic
-
-    asked: dict[str, object] = {}
-
-    def reproduce(out: Path, **settings: object) -> list[object]:
-        asked.update(settings, out=out)
-        return []
-
-    monkeypatch.setattr(non_stochastic, "reproduce", reproduce)
-    command = ["reproduce", "non-stochastic", "--out", str(tmp_path), "--seed", "7"]
-    done = invoke(app, [*command, "--replications", "3", "--workers", "1"])
-    assert done.exit_code == 0, done.output
-    assert asked.pop("progress") is not None
-    assert asked == {
-        "out": tmp_path,
-        "replications": 3,
-        "seed": 7,
-        "workers": 1,
-        "scheduler": None,
-    }
-    assert "non-stochastic.html and non-stochastic.md" in done.output
 
 
 def test_reproduce_without_data_names_the_command_that_helps(

@@ -13,12 +13,9 @@ from headstart import priors
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
-from headstart.interfaces import LivePriorEstimator, Memory, PriorEstimator, n_side
+from headstart.interfaces import LivePriorEstimator, Memory, PriorEstimator, n_about
 from headstart.priors.hierarchical.factors import FactorFit
 from headstart.priors.hierarchical.recent import RecentTasks
-
-# The laws hold for any data: also where the last feature is not the constant of an intercept.
-pytestmark = pytest.mark.filterwarnings(r"ignore:Hierarchical\(intercept=True\):UserWarning")
 
 DIMENSION, HORIZON = 4, 9
 _ROOT = np.random.default_rng(7).standard_normal((DIMENSION, DIMENSION))
@@ -38,8 +35,7 @@ SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "Average": LEARNING,
     "Hierarchical": [
         {"covariance": "isotropic"},
-        {"intercept": True},
-        {"n_side": 2},
+        {"n_about": 2},
     ],
     "Pooled": LEARNING,
 }
@@ -64,7 +60,7 @@ def _data(
 
 def _statistics(estimator: PriorEstimator, x: Floats, y: Floats) -> TaskStatistics:
     """The statistics of a task, with side information where the estimator takes any."""
-    p = n_side(estimator)
+    p = n_about(estimator)
     # Sums over rewards, so that it does not depend on their order.
     return TaskStatistics.from_data(x, y, x.sum(-2)[..., :p] if p else None)
 
@@ -237,10 +233,10 @@ def _assert_same_tasks(one: Memory, two: Memory, lead: tuple[int, ...]) -> None:
 def _converged(estimator: LivePriorEstimator, memory: Memory) -> Memory:
     """The memory with its fit taken to the end."""
     if "fitted_at" in memory:
-        lead, p = memory["fitted_at"].shape, n_side(estimator)
+        lead, p = memory["fitted_at"].shape, n_about(estimator)
         nothing = TaskStatistics.zeros(DIMENSION, lead)
         if p:
-            nothing = replace(nothing, side=np.zeros((*lead, p)))
+            nothing = replace(nothing, about=np.zeros((*lead, p)))
         for _ in range(100):
             due = dict(memory) | {"fitted_at": np.zeros_like(memory["fitted_at"])}
             memory = estimator.absorb(due, nothing)

@@ -220,8 +220,8 @@ def _opposed(rng: np.random.Generator, size: int) -> list[hs.Task]:
 class Unrevised(hs.priors.Hierarchical):
     """Without prior revision."""
 
-    def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
-        return replace(super().prior(memory, side), mixture=None)
+    def prior(self, memory: Memory, about: Floats | None = None) -> Prior:
+        return replace(super().prior(memory, about), mixture=None)
 
 
 def test_the_opposite_of_all_before_is_noticed() -> None:
@@ -292,7 +292,7 @@ def test_a_mixture_needs_a_prior_that_fits() -> None:
 class Moving(hs.priors.Average):
     """A prior whose bias moves, with a mixture: not defined."""
 
-    def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
+    def prior(self, memory: Memory, about: Floats | None = None) -> Prior:
         return hs.priors.Hierarchical().prior(hs.priors.Hierarchical().empty(3, (1,)))
 
 

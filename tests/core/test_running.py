@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.core.seen import seen
 
 from headstart.arrays import Floats
-from headstart.core.prior import Prior
+from headstart.core.prior import Mixture, Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.running import RunningEstimate
 from headstart.core.statistics import TaskStatistics
@@ -146,3 +146,41 @@ def test_a_replication_does_not_depend_on_the_others(exponent: int) -> None:
             np.testing.assert_array_equal(
                 getattr(together.statistics, name)[i], getattr(estimate.statistics, name)[0]
             )
+
+
+def test_a_replication_without_digits_leaves_the_others_as_they_are() -> None:
+    # The first replication sees one direction only, at a λ far below its rounding.
+    prior = Prior.zero(2, regularization=np.array([1e-30, 1e-6]), lead=(2,))
+    rng = np.random.default_rng(5)
+    x, y = rng.standard_normal((200, 2, 2)), rng.standard_normal((200, 2))
+    x[:, 0] = 1.0
+    together = RunningEstimate(prior)
+    alone = RunningEstimate(Prior.zero(2, regularization=1e-6, lead=(1,)))
+    for t in range(200):
+        together.observe(x[t], y[t])
+        alone.observe(x[t, 1:].copy(), y[t, 1:].copy())
+    np.testing.assert_array_equal(together.inverse[1], alone.inverse[0])
+
+
+def test_a_mixture_without_digits_leaves_the_others_as_they_are() -> None:
+    def prior(size: int) -> Prior:
+        mixture = Mixture(
+            bias=np.zeros((size, 2, 2)),
+            covariance=np.array([[np.eye(2), 9.0 * np.eye(2)]] * size),
+            noise_scale=np.ones((size, 2)),
+            weights=np.full((size, 2), 0.5),
+            components_differ=np.ones(size, dtype=bool),
+        )
+        return Prior(
+            np.zeros((size, 2)), np.eye(2), noise_degrees_of_freedom=np.ones(size), mixture=mixture
+        )
+
+    rng = np.random.default_rng(6)
+    x, y = rng.standard_normal((9, 2, 2)), rng.standard_normal((9, 2))
+    x[:, 0] = 1e9
+    together, alone = RunningEstimate(prior(2)), RunningEstimate(prior(1))
+    for t in range(9):
+        together.observe(x[t], y[t])
+        alone.observe(x[t, 1:].copy(), y[t, 1:].copy())
+    np.testing.assert_array_equal(together.regularization[1], alone.regularization[0])
+    np.testing.assert_array_equal(together.inverse[1], alone.inverse[0])

@@ -118,9 +118,9 @@ class Counted(hs.priors.Hierarchical):
 
     calls: list[int] = []  # noqa: RUF012
 
-    def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
+    def prior(self, memory: Memory, about: Floats | None = None) -> Prior:
         self.calls.append(1)
-        return super().prior(memory, side)
+        return super().prior(memory, about)
 
 
 def test_the_prior_of_a_task_is_computed_once_to_play_and_once_to_rebuild() -> None:

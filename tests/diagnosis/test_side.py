@@ -27,14 +27,14 @@ SIDED = replace(
     name="sided",
     environment=Spec(
         kind="Synthetic",
-        settings={"dimension": 3, "n_arms": 2, "n_side": 2, "side_explains": 0.5},
+        settings={"dimension": 3, "n_arms": 2, "n_about": 2, "about_explains": 0.5},
     ),
     learners=(
         *SEQUENCE.learners,
         LearnerSpec(
             name="sided",
             policy=OFUL,
-            prior=Spec(kind="Hierarchical", settings={"n_side": 2}),
+            prior=Spec(kind="Hierarchical", settings={"n_about": 2}),
         ),
     ),
 )
@@ -70,8 +70,8 @@ class Noted(hs.priors.Hierarchical):
 
     biases: list[Floats] = []  # noqa: RUF012
 
-    def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
-        start = super().prior(memory, side)
+    def prior(self, memory: Memory, about: Floats | None = None) -> Prior:
+        start = super().prior(memory, about)
         self.biases.append(start.bias)
         return start
 
@@ -79,8 +79,8 @@ class Noted(hs.priors.Hierarchical):
 def test_a_task_is_rebuilt_from_the_start_that_it_was_played_from() -> None:
     Noted.biases.clear()
     recorded = record(
-        hs.environments.Synthetic(dimension=3, reward="linear", n_side=2, side_explains=0.9),
-        [hs.Learner("sided", hs.policies.OFUL(), Noted(n_side=2))],
+        hs.environments.Synthetic(dimension=3, reward="linear", n_about=2, about_explains=0.9),
+        [hs.Learner("sided", hs.policies.OFUL(), Noted(n_about=2))],
         n_tasks=8,
         horizon=30,
         noise_scale=1.0,

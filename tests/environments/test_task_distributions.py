@@ -142,7 +142,7 @@ def test_a_prepared_mean_has_one_row_per_replication() -> None:
         ({"n_kinds": 21}, "n_kinds must be at most dimension, got 21"),
         ({"n_kinds": 2, "within_kinds": 1.5}, "within_kinds must be from 0 to 1, got 1.5"),
         ({"within_kinds": 0.5}, "within_kinds must not be set if n_kinds is 1, got 0.5"),
-        ({"n_kinds": 2, "n_side": 1}, "n_kinds must be 1 if .* n_side is given, got 2"),
+        ({"n_kinds": 2, "n_about": 1}, "n_kinds must be 1 if .* n_about is given, got 2"),
         ({"n_kinds": 2, "covariance": np.eye(20)}, "n_kinds must be 1 if .* got 2"),
         ({"decision_set": "old"}, "decision_set must be one of fixed, fresh, got 'old'"),
         ({"shift": "some"}, "shift must be one of none, round, got 'some'"),

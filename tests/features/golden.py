@@ -63,7 +63,7 @@ def written() -> dict[str, Any]:
         {
             **row,
             "x": bits(WIDE.encode(row["item"], row["context"], row["about"])),
-            "z": bits(WIDE.encode_task(row["about"])),
+            "z": bits(WIDE.encode_about(row["about"])),
         }
         for row in ROWS
     ]

@@ -24,7 +24,7 @@ WIDE = hs.Features(
         hs.Number("hour", period=24, missing=True),
         hs.Date("at", parts=["hour", "weekday", "month"], missing=True),
     ],
-    task=[hs.Category("country", levels=["NL", "BE"]), hs.Number("income", mean=30.0, scale=9.0)],
+    about=[hs.Category("country", levels=["NL", "BE"]), hs.Number("income", mean=30.0, scale=9.0)],
     cross=[
         ("device", "brand"),
         ("brand", "country"),
@@ -75,4 +75,4 @@ def rows(names: list[str]) -> st.SearchStrategy[dict[str, Any]]:
 
 ITEM = [one.name for one in WIDE.item]
 CONTEXT = [one.name for one in WIDE.context]
-TASK = [one.name for one in WIDE.task]
+TASK = [one.name for one in WIDE.about]

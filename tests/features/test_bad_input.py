@@ -18,7 +18,7 @@ FEATURES = hs.Features(
         hs.Category("maker.country", buckets=4),
     ],
     context=[hs.Date("at")],
-    task=[hs.Number("age")],
+    about=[hs.Number("age")],
 )
 
 # The attribute that is wrong, and its value.
@@ -132,7 +132,7 @@ BAD_SCHEMAS: list[tuple[Any, str]] = [
     (lambda: hs.Features(item=[hs.Flag("a")], cross=[("a", "b")]), "'b'"),
     (lambda: hs.Features(item=[hs.Flag("a")], cross=[("a", "a")]), "two attributes"),
     (lambda: hs.Features(item=[hs.Flag("a")], cross=["ab"]), "two attributes"),  # type: ignore[list-item]
-    (lambda: hs.Features(task=[hs.Flag("a"), hs.Flag("b")], cross=[("a", "b")]), "two of tasks"),
+    (lambda: hs.Features(about=[hs.Flag("a"), hs.Flag("b")], cross=[("a", "b")]), "two of tasks"),
     (lambda: hs.Features(item=[hs.Flag("constant")]), "'constant' twice"),
     (lambda: hs.Features(item=[hs.Vector("v", 10_000)]), "at most 10,000 columns"),
     (lambda: hs.Features(item=[hs.Flag("a")], buckets=0), "buckets"),

@@ -36,7 +36,7 @@ def test_the_schema_has_the_columns_of_the_file() -> None:
 
 def test_rows_in_python() -> None:
     assert _encoded(SCHEMA) == EXPECTED
-    assert [bits(SCHEMA.encode_task(row["about"])) for row in ROWS] == SIDES
+    assert [bits(SCHEMA.encode_about(row["about"])) for row in ROWS] == SIDES
 
 
 def test_after_a_way_through_json() -> None:
@@ -54,7 +54,7 @@ def test_after_a_way_through_a_saved_bandit(tmp_path: Path) -> None:
 def test_arms_of_a_decision() -> None:
     items = SCHEMA.encode_items({i: row["item"] for i, row in enumerate(ROWS)})
     for i, row in enumerate(ROWS):
-        context, task = SCHEMA.encode_context(row["context"]), SCHEMA.encode_task(row["about"])
+        context, task = SCHEMA.encode_context(row["context"]), SCHEMA.encode_about(row["about"])
         assert bits(SCHEMA.arms(items.matrix, context, task)[i]) == EXPECTED[i]
 
 

@@ -59,8 +59,8 @@ EXPECTED_LEFT_OUT = {
 
 def _shape(features: hs.Features) -> dict[str, list[str]]:
     return {
-        side: [f"{one.kind} {one.name}" for one in getattr(features, side)]
-        for side in ("item", "context", "task")
+        part: [f"{one.kind} {one.name}" for one in getattr(features, part)]
+        for part in ("item", "context", "about")
     }
 
 
@@ -69,7 +69,7 @@ def test_columns_are_what_they_are() -> None:
     assert _shape(features) == {
         "item": ["number price", "number size", "category category", "tags genres", "flag new"],
         "context": ["category device", "number hour", "date at"],
-        "task": ["category country", "number age"],
+        "about": ["category country", "number age"],
     }
     found = features.attributes
     assert found["price"].log  # type: ignore[union-attr]
@@ -123,7 +123,7 @@ def test_a_price_that_changes_at_times_is_still_the_items() -> None:
     rng = np.random.default_rng(0)
     frame["price"] = np.where(rng.random(N_ROWS) < 0.05, frame["price"] * 0.9, frame["price"])
     features = hs.Features.infer(frame, reward="click", task="user", item="item")
-    assert features.sides["price"] == "item"
+    assert features.parts["price"] == "item"
 
 
 def test_without_an_item_names_tell_context_from_items() -> None:
@@ -131,8 +131,8 @@ def test_without_an_item_names_tell_context_from_items() -> None:
     frame["category"] = np.random.default_rng(0).permutation(frame["category"])
     frame = frame.drop(columns=["price", "size", "genres", "new"])
     features = hs.Features.infer(frame, reward="click", task="user")
-    assert features.sides["category"] == "item"
-    assert features.sides["device"] == "context"
+    assert features.parts["category"] == "item"
+    assert features.parts["device"] == "context"
     assert features.report is not None
     assert len(features.report.notes) == 1
 

@@ -21,7 +21,7 @@ FEATURES = hs.Features(
         hs.Flag("new"),
     ],
     context=[hs.Category("device", buckets=4), hs.Date("at", parts=["hour"])],
-    task=[hs.Category("country", levels=["NL", "BE"])],
+    about=[hs.Category("country", levels=["NL", "BE"])],
     cross=[("device", "brand"), ("country", "price")],
 )
 ROWS: list[dict[str, Any]] = [
@@ -82,15 +82,15 @@ def test_a_log_teaches_what_its_rows_do(kind: str, tmp_path: Path, settled: Feat
     reading = LogReading(_logs(tmp_path)[kind], Columns(features=FEATURES), FEATURES.dimension)
     found = {task.name: task.statistics for task in reading}
     assert reading.columns.schema == settled
-    sides = {side: [one.name for one in getattr(settled, side)] for side in ("item", "context")}
+    parts = {part: [one.name for one in getattr(settled, part)] for part in ("item", "context")}
     for name, statistics in found.items():
         rows = [row for row in ROWS if row["task"] == name]
         about = {"country": rows[0]["country"]}
         x = np.array(
             [
                 settled.encode(
-                    {key: row[key] for key in sides["item"]},
-                    {key: row[key] for key in sides["context"]},
+                    {key: row[key] for key in parts["item"]},
+                    {key: row[key] for key in parts["context"]},
                     about,
                 )
                 for row in rows
@@ -98,8 +98,8 @@ def test_a_log_teaches_what_its_rows_do(kind: str, tmp_path: Path, settled: Feat
         )
         np.testing.assert_allclose(statistics.gram, x.T @ x, atol=1e-14)
         np.testing.assert_allclose(statistics.moment, x.T @ [row["reward"] for row in rows])
-        assert statistics.side is not None
-        assert statistics.side.tolist() == settled.encode_task(about).tolist()
+        assert statistics.about is not None
+        assert statistics.about.tolist() == settled.encode_about(about).tolist()
 
 
 def test_a_report_speaks_of_the_schemas_columns() -> None:
@@ -148,8 +148,8 @@ def test_words_for_a_missing_number_are_missing_in_files_without_types(tmp_path:
 def test_attributes_must_be_columns_and_side_is_theirs() -> None:
     with pytest.raises(ValueError, match="a column 'price'"):
         check_log(_frame().drop(columns="price"), Columns(features=FEATURES))
-    with pytest.raises(ValueError, match="side"):
-        Columns(features=FEATURES, side=["age"])
+    with pytest.raises(ValueError, match="about"):
+        Columns(features=FEATURES, about=["age"])
 
 
 def test_a_bandit_learns_a_log_by_its_schema(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_bandit_learns_a_log_by_its_schema(tmp_path: Path) -> None:
 
 def test_the_first_that_a_log_says_of_a_task_counts() -> None:
     features = hs.Features(
-        item=[hs.Category("brand", levels=["a"])], task=[hs.Number("age", mean=40, scale=10)]
+        item=[hs.Category("brand", levels=["a"])], about=[hs.Number("age", mean=40, scale=10)]
     )
     log = pd.DataFrame(
         {

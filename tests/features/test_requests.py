@@ -72,7 +72,7 @@ def test_a_personalizer_request_is_decided_as_it_is() -> None:
     assert decision.arm in items
     encoded = FEATURES.encode_items(items)
     context = FEATURES.encode_context(RANK["contextFeatures"])
-    pasta, ice_cream = FEATURES.arms(encoded.matrix, context, FEATURES.encode_task(None))
+    pasta, ice_cream = FEATURES.arms(encoded.matrix, context, FEATURES.encode_about(None))
     column = dict(zip(FEATURES.columns, range(FEATURES.dimension), strict=True))
     assert pasta[column["nutritionalValue.calories"]] == 0.5
     assert pasta[column["userPreferences.likesSpicy × taste=salty"]] == 3.0

@@ -93,7 +93,7 @@ def test_columns_are_item_context_crosses_and_the_constant() -> None:
     features = hs.Features(
         item=[hs.Number("price"), hs.Category("brand", levels=["acme"])],
         context=[hs.Flag("phone")],
-        task=[hs.Category("country", levels=["NL"])],
+        about=[hs.Category("country", levels=["NL"])],
         cross=[("phone", "brand"), ("price", "country")],
     )
     assert features.columns == (
@@ -105,8 +105,8 @@ def test_columns_are_item_context_crosses_and_the_constant() -> None:
         "price", "brand", "phone", "phone × brand", "price × country", "constant",
     )  # fmt: skip
     assert features.groups == (0, 1, 1, 2, 3, 3, 4, 4, 5)
-    assert features.task_columns == ("country=NL", "country other")
-    assert features.n_task == 2
+    assert features.about_columns == ("country=NL", "country other")
+    assert features.n_about == 2
     x = features.encode({"price": 3, "brand": "acme"}, {"phone": True}, {"country": "BE"})
     assert _named(features, x) == {
         "price": 3.0,
@@ -137,10 +137,10 @@ def test_a_cross_that_is_too_wide_is_hashed() -> None:
 
 def _by_hand(item: Any, context: Any, about: Any) -> list[float]:
     """x from the columns of each attribute, one product after another."""
-    sides = (("item", item), ("context", context), ("task", about))
+    parts = (("item", item), ("context", context), ("about", about))
     found: dict[str, dict[str, float]] = {}
-    for side, row in sides:
-        for one in getattr(WIDE, side):
+    for part, row in parts:
+        for one in getattr(WIDE, part):
             alone = hs.Features(item=[one])
             encoded = alone.encode({one.name: row.get(one.name)}).tolist()
             found[one.name] = dict(zip(alone.columns[:-1], encoded, strict=False))
@@ -167,11 +167,11 @@ def test_one_row_is_what_its_attributes_say(item: Any, context: Any, about: Any)
 @given(items=st.lists(rows(ITEM), min_size=1, max_size=4), context=rows(CONTEXT), about=rows(TASK))
 def test_arms_are_the_rows_one_by_one(items: Any, context: Any, about: Any) -> None:
     encoded = WIDE.encode_items(items)
-    arms = WIDE.arms(encoded.matrix, WIDE.encode_context(context), WIDE.encode_task(about))
+    arms = WIDE.arms(encoded.matrix, WIDE.encode_context(context), WIDE.encode_about(about))
     one_by_one = np.array([WIDE.encode(item, context, about) for item in items])
     assert _bits(arms) == _bits(one_by_one)
     again = np.full(arms.shape, np.nan)
-    WIDE.arms(encoded.matrix, WIDE.encode_context(context), WIDE.encode_task(about), out=again)
+    WIDE.arms(encoded.matrix, WIDE.encode_context(context), WIDE.encode_about(about), out=again)
     assert _bits(again) == _bits(arms)
 
 
@@ -181,7 +181,7 @@ def test_a_log_is_its_rows_one_by_one(log: Any) -> None:
     merged = [{**item, **context, **about} for item, context, about in log]
     x, z = WIDE.encode_log({name: [row.get(name) for row in merged] for name in names})
     assert _bits(x) == _bits(np.array([WIDE.encode(*row) for row in log]))
-    assert _bits(z) == _bits(np.array([WIDE.encode_task(about) for _, _, about in log]))
+    assert _bits(z) == _bits(np.array([WIDE.encode_about(about) for _, _, about in log]))
 
 
 @pytest.mark.parametrize("hour", [-0.0, -1e-30, 24.0, 12.0])
@@ -203,7 +203,7 @@ def test_numbers_are_settled_once() -> None:
     features = hs.Features(
         item=[hs.Number("price"), hs.Number("size", mean=1.0, scale=2.0)],
         context=[hs.Number("age")],
-        task=[hs.Number("income", log=True)],
+        about=[hs.Number("income", log=True)],
     )
     assert not features.is_settled
     items = [{"price": 10, "size": 5}, {"price": 30}, {}]
@@ -211,8 +211,8 @@ def test_numbers_are_settled_once() -> None:
     assert some.item == (hs.Number("price", mean=20.0, scale=10.0), features.item[1])
     assert some.context == (hs.Number("age", mean=7.0, scale=7.0),)
     assert not some.is_settled
-    both = some.settled(items=[{"price": 1000}], tasks={"income": [1000.0, 100.0]})
+    both = some.settled(items=[{"price": 1000}], about={"income": [1000.0, 100.0]})
     assert both.item == some.item
     assert both.is_settled
-    z = np.array([both.encode_task({"income": income}) for income in (100, 1000)])
+    z = np.array([both.encode_about({"income": income}) for income in (100, 1000)])
     np.testing.assert_allclose(z, [[-1], [1]], atol=1e-8)

@@ -95,8 +95,8 @@ def fingerprint(bandit: hs.MetaBandit, *, ids: bool = True) -> tuple[object, ...
     scales = None if population.scales is None else population.scales.tobytes()
     counts = (state.n_tasks, state.position, state.weight, state.rounds, state.squares)
     more = (bandit._memory.n_waiting, tasks.n_from_logs, scales, population.scales_known)
-    sides = {name: side.tobytes() for name, side in tasks.sides.items()}
-    known = (rows, others, sides, waiting, settled, memory, counts, more)
+    abouts = {name: about.tobytes() for name, about in tasks.abouts.items()}
+    known = (rows, others, abouts, waiting, settled, memory, counts, more)
     # The random numbers come last.
     return (*known, bandit._stream.peek(64).tobytes())
 

@@ -9,7 +9,7 @@ BRAND = hs.Category("brand", levels=["acme", "zeta"])
 
 
 @pytest.mark.parametrize(
-    ("task", "cross", "n_side"),
+    ("about", "cross", "n_about"),
     [
         ([], [], 0),
         ([SEGMENT], [], 3),  # two levels, and one column for all others
@@ -20,10 +20,10 @@ BRAND = hs.Category("brand", levels=["acme", "zeta"])
     ],
 )
 def test_attributes_of_tasks_that_are_not_crossed_are_side_information(
-    task: list[hs.Category], cross: list[tuple[str, str]], n_side: int
+    about: list[hs.Category], cross: list[tuple[str, str]], n_about: int
 ) -> None:
-    bandit = hs.MetaBandit(features=hs.Features(item=[BRAND], task=task, cross=cross))
-    assert bandit.prior == hs.priors.Hierarchical(n_side=n_side, _least_signal=0.1)
+    bandit = hs.MetaBandit(features=hs.Features(item=[BRAND], about=about, cross=cross))
+    assert bandit.prior == hs.priors.Hierarchical(n_about=n_about, _least_signal=0.1)
 
 
 def test_the_mean_task_is_explored() -> None:

@@ -339,3 +339,31 @@ def test_all_ways_to_write_a_mask_agree(allowed: list[bool]) -> None:
     ]  # fmt: skip
     for mask in ways:
         np.testing.assert_array_equal(read_mask(mask, len(ids), ids), allowed)
+
+
+def test_numbers_about_a_task_count_in_every_call() -> None:
+    def bandit() -> hs.MetaBandit:
+        made = hs.MetaBandit(dimension=2, prior=hs.priors.Hierarchical(n_about=1), seed=0)
+        for i in range(8):
+            decision = made.decide(i, np.eye(2), about=[i / 8])
+            made.reward(decision.id, i / 8)
+        return made
+
+    calls: list[Any] = [
+        lambda b: b.decide("ann", np.eye(2), about=[0.5]),
+        lambda b: b.decide_many(["ann", "bob"], np.eye(2), about=[[0.5], [0.25]]),
+        lambda b: b.observe("ann", [1.0, 0.0], 1.0, about=[0.5]),
+    ]
+    for call in calls:
+        one = bandit()
+        call(one)
+        assert one.task("ann").about == [0.5]
+    one = bandit()
+    before = one.propensities("ann", np.eye(2), about=[0.5])
+    assert "ann" not in one.tasks()
+    np.testing.assert_array_equal(before, bandit().propensities("ann", np.eye(2), about=[0.5]))
+    for wrong in ([0.5, 0.5], [[0.5]], [[0.5], [0.5], [0.5]], [{"age": 3}, None]):
+        with pytest.raises(ValueError, match="about"):
+            one.decide_many(["ann", "bob"], np.eye(2), about=wrong)
+    with pytest.raises(ValueError, match="about"):
+        one.decide("ann", np.eye(2), about={"age": 3})

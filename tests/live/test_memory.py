@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def absorbed(bandit: hs.MetaBandit, without: Name | None = None) -> Memory:
 
 # Of the latest tasks, in the order in which they came, and of the fit to them.
 STORED = {"designs", "moments", "counts", "sums_of_squares", "residuals", "freedoms", "weights"}
-FITTED = {"seen", "arrivals", "loadings", "rank", "fitted_at", "sides", "side_variances"}
+FITTED = {"seen", "arrivals", "loadings", "rank", "fitted_at", "abouts", "about_variances"}
 FITTED |= {"fitted_noise", "fitted_task", "fitted_mean", "fitted_along"}
 
 
@@ -567,3 +568,20 @@ def test_scales_are_named_as_the_features_are(caplog: pytest.LogCaptureFixture) 
     frame["b"] *= 1e4
     hs.MetaBandit(dimension=D, seed=0).fit(frame, features=["a", "b", "c"])
     assert "relative to the others: b: " in caplog.text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overflowing(hs.priors.Fixed):
+    """A prior whose sums went out of range."""
+
+    value: float
+
+    def prior(self, memory: Memory) -> Prior:
+        return Prior.trusted(memory["bias"], np.full((D, D), self.value))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1.0])
+def test_a_prior_that_is_not_finite_is_refused(value: float) -> None:
+    bandit = hs.MetaBandit(D, prior=Overflowing(value=value))
+    with pytest.raises(ValueError, match="the prior must be finite"):
+        bandit.decide("one", np.eye(D))

@@ -131,7 +131,7 @@ class Plain(hs.priors.Hierarchical):
         super().__init__()
         object.__setattr__(self, "_bias", bias)
 
-    def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
+    def prior(self, memory: Memory, about: Floats | None = None) -> Prior:
         return Prior(np.full(D, self._bias), np.array(1.0))  # type: ignore[attr-defined]
 
 
@@ -180,8 +180,8 @@ def test_a_slow_z_explores_the_more_the_longer_the_task() -> None:
 class Overflowing(hs.priors.Hierarchical):
     """A prior that is not finite from the fourth task on."""
 
-    def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
-        prior = super().prior(memory, side)
+    def prior(self, memory: Memory, about: Floats | None = None) -> Prior:
+        prior = super().prior(memory, about)
         if memory["count"] > 100:
             bias = np.full_like(prior.bias, np.inf)
             return checks.trusted(Prior, **{**vars(prior), "bias": bias})

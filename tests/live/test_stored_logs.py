@@ -31,7 +31,7 @@ def log(tasks: int = 40, rows: int = 5, seed: int = 0, scale: float = 1.0) -> pd
     frame["task"] = [f"t{i // rows}" for i in range(n)]
     frame["reward"] = x @ [1.0, 2.0] + 0.3 * rng.standard_normal(n)
     frame["time"] = np.arange(n, dtype=float)
-    frame["side"] = [float(i // rows) for i in range(n)]
+    frame["about"] = [float(i // rows) for i in range(n)]
     return frame
 
 
@@ -60,7 +60,7 @@ def read(frame: pd.DataFrame, **columns: Any) -> LogReading:
             {"half_life_seconds": 50.0, "clock": lambda: 300.0},
             {"time": "time"},
         ),
-        (hs.priors.Hierarchical(n_side=1), {}, {"side": ["side"]}),
+        (hs.priors.Hierarchical(n_about=1), {}, {"about": ["about"]}),
         (hs.priors.Pooled(), {}, {}),
     ],
 )

@@ -116,7 +116,7 @@ def test_a_row_with_too_few_columns_is_named(tmp_path: Path) -> None:
 SCHEMA = hs.Features(
     item=[hs.Number("price", mean=2.0, scale=1.0), hs.Category("brand", levels=["a"])],
     context=[hs.Category("device", levels=["phone"])],
-    task=[hs.Category("country", levels=["NL"])],
+    about=[hs.Category("country", levels=["NL"])],
     cross=[("device", "price"), ("country", "brand")],
 )
 ITEMS: dict[str, dict[str, Any]] = {"tea": {"price": 1.0, "brand": "a"}, "rum": {"price": 5.0}}

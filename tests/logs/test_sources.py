@@ -176,7 +176,7 @@ def test_columns_are_checked() -> None:
         {"features": ["a", "a"]},
         {"features": ["a", "reward"]},
         {"features": []},
-        {"side": ["s", "s"]},
+        {"about": ["s", "s"]},
         {"task": ""},
         {"weight": 5},
         {"task_type": "float"},
@@ -184,7 +184,7 @@ def test_columns_are_checked() -> None:
     for settings in cases:
         with pytest.raises(ValueError, match="must"):
             Columns(**settings)
-    assert Columns(features=NAMES, side="age").side == ("age",)
+    assert Columns(features=NAMES, about="age").about == ("age",)
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.csv.gz", "log.tsv"])
@@ -239,7 +239,7 @@ def test_a_reward_outside_of_the_range_makes_a_bad_row(kind: str) -> None:
 def test_side_information_out_of_range_makes_a_bad_row() -> None:
     frame = small_log().assign(age=0.5)
     frame.loc[frame["user"] == "u0", "age"] = 1e300
-    columns = Columns(task="user", features=NAMES, side=["age"])
+    columns = Columns(task="user", features=NAMES, about=["age"])
     report = check_log(frame, columns, 2)
     assert report.bad[0].what == "column 'age' is beyond 1e+50"
     assert report.n_bad == (frame["user"] == "u0").sum()

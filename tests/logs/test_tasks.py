@@ -87,24 +87,24 @@ def test_names_in_text_files_are_integers_where_all_are(tmp_path: Path) -> None:
 
 def _sided() -> tuple[pd.DataFrame, dict[Any, tuple[float, float]]]:
     frame = small_log()
-    side = {user: (20.0 + i, float(i % 2)) for i, user in enumerate(frame["user"].unique())}
-    frame["age"] = [int(side[user][0]) for user in frame["user"]]
-    frame["member"] = [bool(side[user][1]) for user in frame["user"]]
-    return frame, side
+    about = {user: (20.0 + i, float(i % 2)) for i, user in enumerate(frame["user"].unique())}
+    frame["age"] = [int(about[user][0]) for user in frame["user"]]
+    frame["member"] = [bool(about[user][1]) for user in frame["user"]]
+    return frame, about
 
 
-SIDE = Columns(task="user", features=NAMES, side=("age", "member"))
+SIDE = Columns(task="user", features=NAMES, about=("age", "member"))
 
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_side_information_comes_with_its_task(grouped: bool, monkeypatch: Any) -> None:
     monkeypatch.setattr(sources, "BATCH_ROWS", 7)
-    frame, side = _sided()
+    frame, about = _sided()
     frame = frame.sort_values("user") if grouped else frame
     tasks = read(frame, SIDE, grouped_by_task=grouped)
     for name, task in tasks.items():
-        np.testing.assert_array_equal(task.statistics.side, side[name])
-    assert all(task.statistics.side is None for task in read(frame).values())
+        np.testing.assert_array_equal(task.statistics.about, about[name])
+    assert all(task.statistics.about is None for task in read(frame).values())
 
 
 @pytest.mark.parametrize("grouped", [False, True])
@@ -122,10 +122,10 @@ def test_side_information_is_joined_over_partitions() -> None:
     dd = pytest.importorskip("dask.dataframe")
     import dask
 
-    frame, side = _sided()
+    frame, about = _sided()
     with dask.config.set(scheduler="synchronous"):
         for name, task in read(dd.from_pandas(frame, npartitions=4), SIDE).items():
-            np.testing.assert_array_equal(task.statistics.side, side[name])
+            np.testing.assert_array_equal(task.statistics.about, about[name])
         frame.loc[59, "age"] = 70
         with pytest.raises(ValueError, match="constant within a task"):
             read(dd.from_pandas(frame, npartitions=4), SIDE)

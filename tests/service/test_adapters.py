@@ -29,7 +29,7 @@ from headstart.service.store.keys import create_key
 SCHEMA = Features(
     item=[Number("price", mean=5.0, scale=2.0), Category("brand"), Tags("genres")],
     context=[Category("device", levels=["phone", "desktop"]), Flag("rain")],
-    task=[Number("user.age", mean=40.0, scale=12.0)],
+    about=[Number("user.age", mean=40.0, scale=12.0)],
     cross=[("device", "brand")],
 )
 ITEMS = [
@@ -89,7 +89,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         )
         service.put_items("shop", ITEMS)
         numbers = BanditConfiguration(
-            dimension=1, deadline_seconds=600.0, default_reward=0.0, side_names=["age"]
+            dimension=1, deadline_seconds=600.0, default_reward=0.0, about_names=["age"]
         )
         service.put_bandit("numbers", numbers)
         service.put_items("numbers", [Item(id="a", features=[1.0])])
@@ -132,9 +132,9 @@ def test_an_evaluation_is_a_decision(served: Served, flags: OpenFeatureClient) -
     record = served.record(decision)
     assert (found.value, found.variant, record.task) == (record.arm, record.arm, "ann")
     assert found.flag_metadata["propensity"] == record.propensity
-    # The context's attributes are those of the schema's sides; what it does not have is left out.
+    # The context's attributes are those of the schema's parts; what it does not have is left out.
     assert served.features(decision)["device=phone"] == 1.0
-    assert served.service.task("shop", "ann").side == [1.0]
+    assert served.service.task("shop", "ann").about == [1.0]
 
 
 def test_evaluations_with_one_key_are_one_decision(flags: OpenFeatureClient) -> None:
@@ -184,7 +184,7 @@ def test_rank_reward_and_activate(served: Served, ranker: Any) -> None:
     ranker.reward("event/1", {"value": 0.75})
     ranker.reward("event/1", {"value": 0.75})  # again: counted once
     task = served.service.task("shop", "ben")
-    assert (task.n_rewards, task.reward_sum, task.side) == (1, 0.75, [-1.0])
+    assert (task.n_rewards, task.reward_sum, task.about) == (1, 0.75, [-1.0])
 
 
 def test_without_an_event_and_a_task_there_is_one_of_each(served: Served, ranker: Any) -> None:

@@ -82,6 +82,30 @@ def test_the_size_of_chunks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> 
         xr.testing.assert_identical(whole, _simulate(n_tasks=4))
 
 
+class Planes:
+    """Tasks whose arms span one feature more in every replication than in the one before."""
+
+    dimension = 4
+
+    def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> hs.Task:
+        seen = np.arange(4) <= np.arange(replications)[:, None]
+        arms = rng.standard_normal((replications, horizon, 3, 4)) * seen[:, None, None]
+        means = arms.sum(-1)
+        rewards = means + rng.standard_normal(means.shape)
+        return hs.Task(arms=arms, rewards=rewards, means=means)
+
+
+def test_replications_of_one_chunk_may_have_data_along_fewer_directions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def played() -> xr.Dataset:
+        return hs.simulate(Planes(), hs.learners.headstart(), n_tasks=6, horizon=5, replications=4)
+
+    whole = played()
+    monkeypatch.setattr("headstart.simulation.run.CHUNK_BYTES", 1)
+    xr.testing.assert_identical(whole, played())
+
+
 def test_other_agents_change_no_numbers() -> None:
     whole = _simulate()
     some = _simulate([UNIFORM, *PAPER[2:4]])

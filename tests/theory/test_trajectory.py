@@ -12,7 +12,7 @@ PRIORS = [
     hs.priors.Average(regularization=2.0),
     hs.priors.Pooled(regularization=2.0),
     hs.priors.Average(within_task=False),
-    hs.priors.Hierarchical(n_side=2),
+    hs.priors.Hierarchical(n_about=2),
 ]
 
 
@@ -21,7 +21,7 @@ def test_a_trajectory_is_that_of_the_learner(prior: hs.interfaces.PriorEstimator
     # Independent route: play once more, round by round, with the estimate that the loop uses.
     rng = np.random.default_rng(5)
     environment = hs.environments.Synthetic(
-        dimension=3, n_arms=4, reward="linear", n_side=2, side_explains=0.5
+        dimension=3, n_arms=4, reward="linear", n_about=2, about_explains=0.5
     ).prepare(6, rng)
     learner = hs.Learner("learner", hs.policies.OFUL(), prior)
     memory = learner.begin(3, 6)
@@ -30,7 +30,7 @@ def test_a_trajectory_is_that_of_the_learner(prior: hs.interfaces.PriorEstimator
         episode = play(learner, memory, task, rng)
         path = Trajectory.of(task, episode, prior, memory)
         start = (
-            prior.prior(memory, task.side)
+            prior.prior(memory, task.about)
             if isinstance(prior, hs.priors.Hierarchical)
             else prior.prior(memory)
         )

@@ -70,10 +70,10 @@ def _shown(features: "Features") -> list[str]:
         ]
         lines.append(f"{name:{width}}  {_side(features, i):8} {len(names):7,}  {_listed(names)}")
     lines.append(f"{'':{width}}  {'':8} {features.dimension:7,}  columns in all: d")
-    if features.n_task:
-        names = list(features.task_columns)
+    if features.n_about:
+        names = list(features.about_columns)
         lines.append(
-            f"{features.n_task:,} columns of tasks, from which priors follow: {_listed(names)}"
+            f"{features.n_about:,} columns of tasks, from which priors follow: {_listed(names)}"
         )
     if not features.is_settled:
         lines.append("Numbers without mean and scale get them from the first data.")
@@ -83,7 +83,7 @@ def _shown(features: "Features") -> list[str]:
 def _side(features: "Features", group: int) -> str:
     attributes = (*features.item, *features.context)
     if group < len(attributes):
-        return features.sides[attributes[group].name]
+        return features.parts[attributes[group].name]
     return "cross" if group < len(features.group_names) - 1 else ""
 
 

@@ -42,7 +42,7 @@ Time = Annotated[
     str | None,
     typer.Option(help="The column of times: seconds, timestamps, or text in ISO 8601."),
 ]
-Side = Annotated[
+About = Annotated[
     str | None, typer.Option(help='Columns that are constant within a task: "age, member".')
 ]
 TaskType = Annotated[
@@ -93,7 +93,7 @@ def fit(
     weight: Weight = None,
     row_id: RowId = None,
     time: Time = None,
-    side: Side = None,
+    about: About = None,
     task_type: TaskType = None,
     on_bad: OnBad = "raise",
     grouped_by_task: Grouped = False,
@@ -118,7 +118,7 @@ def fit(
             "weight": weight,
             "id": row_id,
             "time": time,
-            "side": () if side is None else names_of(side),
+            "about": () if about is None else names_of(about),
             "task_type": task_type,
         }
         given = (settings_file, settings or [], policy or [], prior or [])

@@ -3,7 +3,6 @@
 import os
 import time
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,13 +18,12 @@ if TYPE_CHECKING:
 
 
 class Experiment(StrEnum):
-    """A section of the report, or all of them; the last is a report of its own."""
+    """A section of the report, or all of them."""
 
     SYNTHETIC = "synthetic"
     LASTFM = "lastfm"
     MOVIELENS = "movielens"
     ALL = "all"
-    NON_STOCHASTIC = "non-stochastic"
 
 
 def reproduce(
@@ -45,13 +43,8 @@ def reproduce(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Play the paper's experiments again: figures, tables and a verdict on every claim.
-
-    `non-stochastic` plays the table of another paper, on tasks in which an adversary chooses the
-    rewards, and shows how regret grows there.
-    """
+    """Play the paper's experiments again: figures, tables and a verdict on every claim."""
     from headstart.cli.output import progress_bar
-    from headstart.paper.non_stochastic import reproduce as run_non_stochastic
     from headstart.paper.report import reproduce as run_and_report
     from headstart.paper.sections import SECTIONS
     from headstart.paper.tables import verdict_records
@@ -61,37 +54,33 @@ def reproduce(
     check_parents(out / "report.md")
     console = Console(stderr=True, quiet=quiet)
     started = time.perf_counter()
-    if experiment is Experiment.NON_STOCHASTIC:
-        play = partial(run_non_stochastic, out, replications=replications, seed=seed)
-        title, name = "The published table, claim by claim", "non-stochastic"
-    else:
-        names = list(SECTIONS) if experiment is Experiment.ALL else [experiment.value]
-        sections = [
-            SECTIONS[name]().with_settings(replications=replications, seed=seed) for name in names
-        ]
-        play = partial(run_and_report, sections, out)
-        title, name = "Section 6, claim by claim", "report"
+    names = list(SECTIONS) if experiment is Experiment.ALL else [experiment.value]
+    sections = [
+        SECTIONS[name]().with_settings(replications=replications, seed=seed) for name in names
+    ]
     try:
         with progress_bar(console) as progress:
-            verdicts = play(workers=workers, scheduler=scheduler, progress=progress)
+            verdicts = run_and_report(
+                sections, out, workers=workers, scheduler=scheduler, progress=progress
+            )
     except (ValueError, OSError, ImportError) as error:
         raise WrongInput(str(error)) from error
     except KeyboardInterrupt:
         console.print("Stopped. Finished shards are on disk; the same command resumes from them.")
         raise typer.Exit(130) from None
-    page = out / f"{name}.html"
+    page = out / "report.html"
     if as_json:
         print_json({"verdicts": verdict_records(verdicts), "report": str(page)})
     elif not quiet:
-        Console().print(_table(title, verdicts))
+        Console().print(_table(verdicts))
         seconds = time.perf_counter() - started
-        typer.echo(f"{page} and {name}.md, in {seconds:.0f} s.")
+        typer.echo(f"{page} and report.md, in {seconds:.0f} s.")
 
 
-def _table(title: str, verdicts: "Verdicts") -> Table:
+def _table(verdicts: "Verdicts") -> Table:
     from headstart.paper.tables import difference_text, verdict_text
 
-    table = Table(title=f"{title} (negative: the first has less regret)")
+    table = Table(title="Section 6, claim by claim (negative: the first has less regret)")
     for header in ("", "claim", "difference of regrets", "verdict"):
         table.add_column(header)
     for section, some in verdicts:

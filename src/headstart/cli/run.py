@@ -136,9 +136,12 @@ def _legend(study: "Study", summary: "Summary") -> str:
     from headstart.plotting.numbers import sizes_text
 
     n = summary.learners[0].regret.replications
-    said = [f"± is one standard error over {n} replications." if n > 1 else "One replication."]
-    if len(study.regularization) > 1:
-        said.append("Each learner is shown at the λ with its least regret, chosen in hindsight.")
+    counted = "cohorts (users are shared)" if summary.cohorts else "replications"
+    said = [f"± is one standard error over {n} {counted}." if n > 1 else "One replication."]
+    if len(study.regularization) > 1 and study.swept and study.replications > 1:
+        said.append(
+            "Every fourth replication chose each learner's best λ; the numbers are of the others."
+        )
     if summary.comparisons:
         said.append(
             f"Differences from {summary.reference} are paired by replication (below 0: less "

@@ -1,7 +1,6 @@
 """RunningEstimate: a ridge estimate that is updated as rewards arrive, O(d²) per round."""
 
 import math
-from contextlib import suppress
 
 import numpy as np
 
@@ -28,10 +27,10 @@ class RunningEstimate:
     def __init__(self, prior: Prior, statistics: TaskStatistics | None = None) -> None:
         self._prior = prior
         self._size, dimension = math.prod(prior.lead), prior.dimension
-        side = 1 if prior.isotropic else dimension
+        size = 1 if prior.isotropic else dimension
         self._bias = self._flat(prior.bias, dimension)
         self._start_bias = self._bias  # h₀ of `kernels.TaskState`, until the bias moves
-        self._regularization = self._flat(prior.regularization, side, side)
+        self._regularization = self._flat(prior.regularization, size, size)
         self._gram = np.zeros((self._size, dimension, dimension))
         self._moment = np.zeros((self._size, dimension))
         self._buffer = kernels.Buffer(
@@ -219,34 +218,28 @@ class RunningEstimate:
             self._refactorise(kernels.DRIFT_LIMIT)
         if status & columns.REVISE and self._components is not None:
             self._flush()
-            with suppress(np.linalg.LinAlgError):  # no digits left: the prior does not change
-                kernels.revise_due(
-                    self._state,
-                    self._gram,
-                    self._moment,
-                    self._components,
-                    self._bias,
-                    self._regularization,
-                )
+            kernels.revise_due(
+                self._state,
+                self._gram,
+                self._moment,
+                self._components,
+                self._bias,
+                self._regularization,
+            )
         return status > 0
 
     def _refactorise(self, limit: float) -> None:
-        """Compute estimates again whose error exceeds the limit.
-
-        If V + Λ has no digits left for some direction, the rank-one updates are no worse, and the
-        next reward tries again.
-        """
-        with suppress(np.linalg.LinAlgError):
-            kernels.refactorise_drifted(
-                self._state,
-                limit,
-                self._gram,
-                self._moment,
-                self._start_bias,
-                self._regularization,
-                self._buffer,
-                self._filled,
-            )
+        """Compute estimates again whose error exceeds the limit."""
+        kernels.refactorise_drifted(
+            self._state,
+            limit,
+            self._gram,
+            self._moment,
+            self._start_bias,
+            self._regularization,
+            self._buffer,
+            self._filled,
+        )
 
     def _flush(self) -> None:
         if self._filled:

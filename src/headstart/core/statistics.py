@@ -27,7 +27,7 @@ class TaskStatistics:
         b.
     count, sum_of_squares : ndarray of shape (…)
         T and q.
-    side : ndarray of shape (…, p), optional
+    about : ndarray of shape (…, p), optional
         What is known of the task before its first round. It does not add.
 
     Examples
@@ -42,7 +42,7 @@ class TaskStatistics:
     moment: Floats
     count: Floats
     sum_of_squares: Floats
-    side: Floats | None = None
+    about: Floats | None = None
 
     def __post_init__(self) -> None:
         moment = checks.floats("moment", self.moment)
@@ -59,24 +59,12 @@ class TaskStatistics:
             if (scalar < 0).any():
                 raise ValueError(f"{name} must be at least 0, got {scalar.min()}")
             object.__setattr__(self, name, scalar)
-        if self.side is not None:
-            object.__setattr__(self, "side", checks.side("side", self.side, lead))
+        if self.about is not None:
+            object.__setattr__(self, "about", checks.about("about", self.about, lead))
 
     @classmethod
     def zeros(cls, dimension: int, lead: tuple[int, ...] = ()) -> TaskStatistics:
-        """The statistics of no data at all.
-
-        Parameters
-        ----------
-        dimension : int
-            The number of features, d.
-        lead : tuple of int, optional
-            The leading axes.
-
-        Returns
-        -------
-        TaskStatistics
-        """
+        """The statistics of no data at all."""
         size = checks.count("dimension", dimension)
         return checks.trusted(
             cls,
@@ -88,23 +76,9 @@ class TaskStatistics:
 
     @classmethod
     def from_data(
-        cls, features: ArrayLike, rewards: ArrayLike, side: Floats | None = None
+        cls, features: ArrayLike, rewards: ArrayLike, about: Floats | None = None
     ) -> TaskStatistics:
-        """The statistics of data.
-
-        Parameters
-        ----------
-        features : array_like of shape (…, T, d)
-            The features of the chosen arms, x.
-        rewards : array_like of shape (…, T)
-            Their rewards, y.
-        side : ndarray of shape (…, p), optional
-            What is known of the task before its first round.
-
-        Returns
-        -------
-        TaskStatistics
-        """
+        """The statistics of features x (…, T, d), rewards y (…, T), and numbers about it (…, p)."""
         x, y = checks.floats("features", features), checks.floats("rewards", rewards)
         if x.ndim < 2:
             raise ValueError(f"features must have shape (…, T, d), got {x.shape}")
@@ -114,7 +88,7 @@ class TaskStatistics:
             moment=(x.mT @ y[..., None])[..., 0],
             count=np.full(y.shape[:-1], float(y.shape[-1])),
             sum_of_squares=(y**2).sum(-1),
-            side=side,
+            about=about,
         )
 
     @classmethod
@@ -122,14 +96,14 @@ class TaskStatistics:
         """The statistics of k tasks with the leading axes (k,); k may be 0."""
         if not tasks:
             return cls.zeros(dimension, (0,))
-        sides = [task.side for task in tasks if task.side is not None]
+        abouts = [task.about for task in tasks if task.about is not None]
         return checks.trusted(
             cls,
             gram=np.stack([task.gram for task in tasks]),
             moment=np.stack([task.moment for task in tasks]),
             count=np.stack([task.count for task in tasks]),
             sum_of_squares=np.stack([task.sum_of_squares for task in tasks]),
-            side=np.stack(sides) if len(sides) == len(tasks) else None,
+            about=np.stack(abouts) if len(abouts) == len(tasks) else None,
         )
 
     @property
@@ -151,5 +125,5 @@ class TaskStatistics:
             moment=self.moment + other.moment,
             count=self.count + other.count,
             sum_of_squares=self.sum_of_squares + other.sum_of_squares,
-            side=other.side if self.side is None else self.side,
+            about=other.about if self.about is None else self.about,
         )

@@ -42,7 +42,7 @@ class Task:
         Their expectations.
     parameter : ndarray of shape (…, d), optional
         The true w, if there is one.
-    side : ndarray of shape (…, p), optional
+    about : ndarray of shape (…, p), optional
         What is known of the task before its first round.
     comparator : ndarray of shape (…, d), optional
         Regret is against the arm with the largest xᵀu: one comparator u for all rounds, as is usual
@@ -65,7 +65,7 @@ class Task:
     rewards: Floats
     means: Floats
     parameter: Floats | None = None
-    side: Floats | None = None
+    about: Floats | None = None
     comparator: Floats | None = None
     adversary: Adversary | None = None
 
@@ -87,8 +87,8 @@ class Task:
                 vector = checks.floats(name, given)
                 checks.shape(name, vector, (*arms.shape[:-3], arms.shape[-1]), "(…, d)")
                 object.__setattr__(self, name, vector)
-        if self.side is not None:
-            object.__setattr__(self, "side", checks.side("side", self.side, arms.shape[:-3]))
+        if self.about is not None:
+            object.__setattr__(self, "about", checks.about("about", self.about, arms.shape[:-3]))
 
     @property
     def lead(self) -> tuple[int, ...]:
@@ -123,15 +123,6 @@ class Task:
 
         With a comparator, it is the comparator's mean minus the chosen one, which may be below 0 in
         a round.
-
-        Parameters
-        ----------
-        choices : ndarray of int of shape (…, T)
-            The chosen arms.
-
-        Returns
-        -------
-        ndarray of shape (…, T)
         """
         if self.comparator is not None:
             fixed = (self.arms @ self.comparator[..., None, :, None])[..., 0].argmax(-1)

@@ -31,9 +31,9 @@ def sample_task(
     shift: Shift | None,
     noise_scale: float,
     rng: np.random.Generator,
-    side: Floats | None = None,
+    about: Floats | None = None,
 ) -> Task:
-    """The task of arms (T, R, K, d), rounds first in memory, parameter (R, d) and side (R, p)."""
+    """The task of arms (T, R, K, d), rounds first in memory, parameter (R, d) and about (R, p)."""
     utilities = (arms @ parameter[:, :, None])[..., 0]
     rewards, means = sample_rewards(
         utilities, mode=mode, shift=shift, noise_scale=noise_scale, rng=rng
@@ -43,7 +43,7 @@ def sample_task(
         rewards=rewards.swapaxes(0, 1),
         means=means.swapaxes(0, 1),
         parameter=parameter,
-        side=side,
+        about=about,
     )
 
 

@@ -152,7 +152,7 @@ class Shop:
                 Category("brand", levels=self.brands),
                 Number("popularity", log=True, unit=0.001),
             ],
-            task=[Category("segment", levels=self.segments)],
+            about=[Category("segment", levels=self.segments)],
             cross=[("segment", "category")],
         )
 

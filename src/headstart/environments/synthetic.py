@@ -61,10 +61,10 @@ class Synthetic:
         choice: "round" for "winner" and "none" for "linear".
     noise_scale : float, default 1.0
         The standard deviation of the noise.
-    n_side : int, default 0
+    n_about : int, default 0
         p: tasks carry side information z ~ N(0, I_p), and w = mean + Hz + N(0, (1 − a)Σ₀). H is
         drawn once per replication, such that w has covariance Σ₀ over all replications.
-    side_explains : float, default 0.0
+    about_explains : float, default 0.0
         a, the share of the variance that z explains.
 
     Examples
@@ -90,14 +90,14 @@ class Synthetic:
     reward: rewards.Mode = "winner"
     shift: rewards.Shift | None = None
     noise_scale: float = 1.0
-    n_side: int = 0
-    side_explains: float = 0.0
+    n_about: int = 0
+    about_explains: float = 0.0
 
     def __post_init__(self) -> None:
         checks.count("dimension", self.dimension)
-        checks.count("n_side", self.n_side, least=0)
-        if not 0.0 <= checks.real("side_explains", self.side_explains) <= 1.0:
-            raise ValueError(f"side_explains must be from 0 to 1, got {self.side_explains}")
+        checks.count("n_about", self.n_about, least=0)
+        if not 0.0 <= checks.real("about_explains", self.about_explains) <= 1.0:
+            raise ValueError(f"about_explains must be from 0 to 1, got {self.about_explains}")
         checks.count("n_arms", self.n_arms)
         if checks.count("n_kinds", self.n_kinds) > self.dimension:
             raise ValueError(f"n_kinds must be at most dimension, got {self.n_kinds}")
@@ -122,11 +122,11 @@ class Synthetic:
 
     def _check_that_nothing_is_ignored(self, mean: Floats) -> None:
         """Raise for a setting of the other distribution, or a variance next to a covariance."""
-        if self.side_explains > 0.0 and self.n_side == 0:
-            raise ValueError(f"side_explains must be 0 if n_side is 0, got {self.side_explains}")
-        if self.side_explains > 0.0 and self.task_distribution == "basis":
+        if self.about_explains > 0.0 and self.n_about == 0:
+            raise ValueError(f"about_explains must be 0 if n_about is 0, got {self.about_explains}")
+        if self.about_explains > 0.0 and self.task_distribution == "basis":
             raise ValueError(
-                f"side_explains must be 0 if task_distribution is basis, got {self.side_explains}"
+                f"about_explains must be 0 if task_distribution is basis, got {self.about_explains}"
             )
         isotropic = self.variance == 1.0 and self.variance_of == "task"
         if self.covariance is not None and not isotropic:
@@ -139,10 +139,10 @@ class Synthetic:
                 f"within_kinds must not be set if n_kinds is 1, got {self.within_kinds}"
             )
         if self.n_kinds > 1 and (
-            self.task_distribution == "basis" or self.covariance is not None or self.n_side > 0
+            self.task_distribution == "basis" or self.covariance is not None or self.n_about > 0
         ):
             raise ValueError(
-                "n_kinds must be 1 if task_distribution is basis, or if covariance or n_side is "
+                "n_kinds must be 1 if task_distribution is basis, or if covariance or n_about is "
                 f"given, got {self.n_kinds}"
             )
         if self.task_distribution == "gaussian" and self.parameter_bound is not None:
@@ -192,13 +192,13 @@ class Synthetic:
         bases = np.ascontiguousarray(columns[:, np.arange(self.n_arms) % self.dimension])
         arms = self.sample_arms(bases, 1, rng)[0] if self.decision_set == "fixed" else None
         coefficients = None
-        if self.n_side:
+        if self.n_about:
             # Columns have covariance Σ₀·a/p, so that Hz has covariance aΣ₀ over replications.
-            normals = rng.standard_normal((size, self.n_side, self.dimension))
-            scale = np.sqrt(self.side_explains / self.n_side)
+            normals = rng.standard_normal((size, self.n_about, self.dimension))
+            scale = np.sqrt(self.about_explains / self.n_about)
             coefficients = scale * (normals @ covariance_root(self.task_covariance).T)
         return PreparedSynthetic(
-            environment=self, bases=bases, arms=arms, side_coefficients=coefficients
+            environment=self, bases=bases, arms=arms, about_coefficients=coefficients
         )
 
     def sample_parameters(self, size: int, rng: np.random.Generator) -> Floats:
@@ -248,13 +248,13 @@ class Synthetic:
 class PreparedSynthetic:
     """A synthetic environment with its bases (R, K, d), and its arms if they are fixed.
 
-    `side_coefficients` (R, p, d) is Hᵀ, if tasks carry side information.
+    `about_coefficients` (R, p, d) is Hᵀ, if tasks carry side information.
     """
 
     environment: Synthetic
     bases: Floats
     arms: Floats | None = None
-    side_coefficients: Floats | None = None
+    about_coefficients: Floats | None = None
 
     @property
     def dimension(self) -> int:
@@ -274,11 +274,11 @@ class PreparedSynthetic:
             raise ValueError(
                 f"replications must be {len(self.bases)}, as prepared, got {replications}"
             )
-        parameter, side = settings.sample_parameters(replications, rng), None
-        if self.side_coefficients is not None:
-            side = rng.standard_normal((replications, settings.n_side))
-            own = np.sqrt(1.0 - settings.side_explains) * (parameter - settings.mean_parameter)
-            explained = (side[:, None, :] @ self.side_coefficients)[:, 0]
+        parameter, about = settings.sample_parameters(replications, rng), None
+        if self.about_coefficients is not None:
+            about = rng.standard_normal((replications, settings.n_about))
+            own = np.sqrt(1.0 - settings.about_explains) * (parameter - settings.mean_parameter)
+            explained = (about[:, None, :] @ self.about_coefficients)[:, 0]
             parameter = settings.mean_parameter + explained + own
         if self.arms is None:
             arms = settings.sample_arms(self.bases, rounds, rng)
@@ -291,5 +291,5 @@ class PreparedSynthetic:
             shift=settings.shift,
             noise_scale=settings.noise_scale,
             rng=rng,
-            side=side,
+            about=about,
         )

@@ -130,7 +130,7 @@ class Evidence:
         n_tasks = self.n_levels(self.task)
         repeated = n_tasks < self.n_rows
         if repeated and n_tasks > 1 and self.follows(name, self.task):
-            return "task"
+            return "about"
         if self.item is None:
             return "context" if words_of(name) & _CONTEXT_WORDS else "item"
         if self.follows(name, self.item):

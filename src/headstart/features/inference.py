@@ -68,7 +68,7 @@ class Proposal:
 
     item: Sequence[Attribute]
     context: Sequence[Attribute]
-    task: Sequence[Attribute]
+    about: Sequence[Attribute]
     cross: Sequence[tuple[str, str]]
     report: Report
 
@@ -82,7 +82,7 @@ def propose(
         if name not in columns:
             raise ValueError(f"the log must have a column {name!r}, got {list(columns)}")
     found = Evidence(columns, reward, task, item)
-    sides: dict[str, list[Attribute]] = {"item": [], "context": [], "task": []}
+    sides: dict[str, list[Attribute]] = {"item": [], "context": [], "about": []}
     out = {reward: "it is the reward", task: "it names the task"}
     if found.item is not None:
         out[found.item] = "it names the item"
@@ -118,7 +118,7 @@ def _crosses(sides: Mapping[str, Sequence[Attribute]]) -> tuple[tuple[str, str],
     """Crosses of the categories of tasks and context with those of items, smallest first."""
     pairs = [
         (len(one.columns) * len(other.columns), one.name, other.name)
-        for side in ("task", "context")
+        for side in ("about", "context")
         for one in sides[side]
         for other in sides["item"]
         if isinstance(one, Category | Flag) and isinstance(other, Category | Tags)

@@ -25,7 +25,7 @@ from headstart.features.rows import Rows
 
 _MOST_COLUMNS = 10_000
 _MANY_COLUMNS = 500
-_SIDES = ("item", "context", "task")
+_PARTS = ("item", "context", "about")
 _TIMES = " × "
 CONSTANT = "constant"
 
@@ -83,10 +83,10 @@ class Features:
     item, context : sequence of attributes, optional
         The attributes of an item, and of a decision's context: `Number`, `Category`, `Tags`,
         `Vector`, `Flag` or `Date`.
-    task : sequence of attributes, optional
+    about : sequence of attributes, optional
         The attributes of a task. All arms of a task share them, so they are columns of x only in a
-        cross with an attribute of items or context. Together they are z, (p,), which may be side
-        information of the task's prior.
+        cross with an attribute of items or context. Together they are z, (p,), on which the
+        prior of a task may depend.
     cross : sequence of (str, str), optional
         The names of attributes whose columns are multiplied, each with each.
     buckets : int, default 256
@@ -111,14 +111,14 @@ class Features:
 
     item: Sequence[Attribute] = ()
     context: Sequence[Attribute] = ()
-    task: Sequence[Attribute] = ()
+    about: Sequence[Attribute] = ()
     cross: Sequence[tuple[str, str]] = ()
     buckets: int = 256
     report: Report | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        for side in _SIDES:
-            object.__setattr__(self, side, _attributes(side, getattr(self, side)))
+        for part in _PARTS:
+            object.__setattr__(self, part, _attributes(part, getattr(self, part)))
         object.__setattr__(self, "buckets", checks.count("buckets", self.buckets))
         names = [attribute.name for attribute in self._all()]
         if not names:
@@ -126,7 +126,7 @@ class Features:
         if len(set(names)) < len(names):
             again = next(name for i, name in enumerate(names) if name in names[:i])
             raise ValueError(
-                f"an attribute must be one of item, context or task, got {again!r} twice"
+                f"an attribute must be one of item, context or about, got {again!r} twice"
             )
         object.__setattr__(self, "cross", self._checked_crosses(self.cross))
         size = sum(len(group) for group in self._group_columns())
@@ -135,11 +135,11 @@ class Features:
                 f"features must have at most {_MOST_COLUMNS:,} columns, got {size:,}: "
                 f"{self._largest_groups()}"
             )
-        if len(set(self.columns)) < size or len(set(self.task_columns)) < self.n_task:
+        if len(set(self.columns)) < size or len(set(self.about_columns)) < self.n_about:
             seen: set[str] = set()
             again = next(
                 name
-                for name in (*self.columns, *self.task_columns)
+                for name in (*self.columns, *self.about_columns)
                 if name in seen or seen.add(name)  # type: ignore[func-returns-value]
             )
             raise ValueError(f"columns must have different names, got {again!r} twice")
@@ -151,21 +151,21 @@ class Features:
             )
 
     def _all(self) -> Iterator[Attribute]:
-        return chain(self.item, self.context, self.task)
+        return chain(self.item, self.context, self.about)
 
     def _checked_crosses(self, given: object) -> tuple[tuple[str, str], ...]:
         crosses = []
-        sides = self.sides
+        parts = self.parts
         for pair in _listed("cross", given):
             names = () if isinstance(pair, str) else tuple(pair)
             if len(names) != 2 or names[0] == names[1]:
                 raise ValueError(f"a cross must be two attributes, got {checks.short(pair)}")
             for name in names:
-                if name not in sides:
+                if name not in parts:
                     raise ValueError(
                         f"a cross must be of attributes of the schema, got {checks.short(name)}"
                     )
-            if sides[names[0]] == sides[names[1]] == "task":
+            if parts[names[0]] == parts[names[1]] == "about":
                 raise ValueError(
                     "a cross must have an attribute of items or context, got two of tasks: "
                     f"{names[0]!r} and {names[1]!r}"
@@ -178,9 +178,9 @@ class Features:
     # Its parts
 
     @cached_property
-    def sides(self) -> Mapping[str, str]:
-        """Whether each attribute belongs to "item", "context" or "task"."""
-        return {one.name: side for side in _SIDES for one in getattr(self, side)}
+    def parts(self) -> Mapping[str, str]:
+        """Whether each attribute belongs to "item", "context" or "about"."""
+        return {one.name: part for part in _PARTS for one in getattr(self, part)}
 
     @cached_property
     def attributes(self) -> Mapping[str, Attribute]:
@@ -209,14 +209,14 @@ class Features:
         return (*alone, *(_TIMES.join(pair) for pair in self.cross), CONSTANT)
 
     @cached_property
-    def task_columns(self) -> tuple[str, ...]:
-        """The names of the p columns of z, side information of tasks."""
-        return tuple(name for attribute in self.task for name in attribute.columns)
+    def about_columns(self) -> tuple[str, ...]:
+        """The names of the p columns of z, what is known of tasks."""
+        return tuple(name for attribute in self.about for name in attribute.columns)
 
     @property
-    def n_task(self) -> int:
+    def n_about(self) -> int:
         """p, the number of columns of tasks."""
-        return len(self.task_columns)
+        return len(self.about_columns)
 
     @cached_property
     def n_item(self) -> int:
@@ -244,17 +244,17 @@ class Features:
 
     @cached_property
     def _sides(self) -> tuple[Side, Side, Side]:
-        return Side(self.item, "item"), Side(self.context, "context"), Side(self.task, "about")
+        return Side(self.item, "item"), Side(self.context, "context"), Side(self.about, "about")
 
     @cached_property
     def _products(self) -> _Crosses:
-        offset = {"item": 0, "context": self.n_item, "task": self.n_item + self.n_context}
-        sides = dict(zip(_SIDES, self._sides, strict=True))
+        offset = {"item": 0, "context": self.n_item, "about": self.n_item + self.n_context}
+        sides = dict(zip(_PARTS, self._sides, strict=True))
         crosses: list[list[int]] = []
         places: list[int] = []
         at = self.n_item + self.n_context
         for pair in self.cross:
-            first = [offset[side := self.sides[name]] + sides[side].first(name) for name in pair]
+            first = [offset[part := self.parts[name]] + sides[part].first(name) for name in pair]
             left, right = (self.attributes[name].columns for name in pair)
             n = len(left) * len(right)
             crosses.append([first[0], len(left), first[1], len(right), len(places)])
@@ -290,7 +290,7 @@ class Features:
         ndarray of shape (d,)
         """
         items = self._sides[0].row(item)[None, :]
-        return self.arms(items, self.encode_context(context), self.encode_task(about)).ravel()
+        return self.arms(items, self.encode_context(context), self.encode_about(about)).ravel()
 
     def encode_items(self, items: Rows) -> EncodedItems:
         """Items as numbers.
@@ -322,7 +322,7 @@ class Features:
         """
         return self._sides[1].row(context)
 
-    def encode_task(self, about: Mapping[str, Any] | None) -> Floats:
+    def encode_about(self, about: Mapping[str, Any] | None) -> Floats:
         """What is known of a task, z (p,).
 
         Parameters
@@ -339,8 +339,8 @@ class Features:
     @cached_property
     def is_fixed(self) -> bool:
         """Whether an item has the same features in every context and for every task."""
-        crossed = {self.sides[name] for pair in self.cross for name in pair}
-        return not self.context and "task" not in crossed
+        crossed = {self.parts[name] for pair in self.cross for name in pair}
+        return not self.context and "about" not in crossed
 
     def arms_of(self, items: Rows, context: Mapping[str, Any] | None, task: Floats) -> EncodedItems:
         """The arms (K, d) of items in a context, for a task, with their ids.
@@ -352,7 +352,7 @@ class Features:
         context : mapping of str to object or None
             The attributes of the context.
         task : ndarray of shape (p,)
-            What is known of the task, from `encode_task`.
+            What is known of the task, from `encode_about`.
 
         Returns
         -------
@@ -374,7 +374,7 @@ class Features:
         context : ndarray of shape (c,)
             What `encode_context` returned.
         task : ndarray of shape (p,)
-            What `encode_task` returned.
+            What `encode_about` returned.
         out : ndarray of shape (K, d), optional
             Where to write the arms.
 
@@ -424,7 +424,7 @@ class Features:
         tuple of ndarray, ndarray and list of Fault
         """
         _, context, task = self._sides
-        found = np.zeros((n_rows, self.n_context)), np.zeros((n_rows, self.n_task))
+        found = np.zeros((n_rows, self.n_context)), np.zeros((n_rows, self.n_about))
         faults = [
             *context.fill(columns, found[0], is_text=is_text),
             *task.fill(columns, found[1], is_text=is_text),
@@ -450,7 +450,7 @@ class Features:
         item, context, task = self._sides
         n_alone = self.n_item + self.n_context
         features = np.zeros((n_rows, self.dimension))
-        tasks = np.zeros((n_rows, self.n_task))
+        tasks = np.zeros((n_rows, self.n_about))
         faults = [
             *item.fill(columns, features, is_text=is_text),
             *context.fill(columns, features, self.n_item, is_text=is_text),
@@ -467,12 +467,12 @@ class Features:
         """Whether every number has its mean and scale, or needs none."""
         return all(one.is_settled for one in self._all() if isinstance(one, Number))
 
-    def settled(self, *, items: Rows = None, context: Rows = None, tasks: Rows = None) -> Features:
+    def settled(self, *, items: Rows = None, context: Rows = None, about: Rows = None) -> Features:
         """The schema with a mean and scale for every number that had none.
 
         Parameters
         ----------
-        items, context, tasks : dicts, columns or a frame, optional
+        items, context, about : dicts, columns or a frame, optional
             Rows of each, to compute means and scales from. Numbers of a part without rows do not
             change.
 
@@ -493,7 +493,7 @@ class Features:
             self,
             item=_settled(self.item, items, "items"),
             context=_settled(self.context, context, "context"),
-            task=_settled(self.task, tasks, "tasks"),
+            about=_settled(self.about, about, "about"),
         )
 
     def settled_by_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> Features:
@@ -527,7 +527,7 @@ class Features:
             self,
             item=tuple(map(settled, self.item)),
             context=tuple(map(settled, self.context)),
-            task=tuple(map(settled, self.task)),
+            about=tuple(map(settled, self.about)),
         )
 
     def settled_as(self, other: object) -> Features:
@@ -557,8 +557,8 @@ class Features:
                 return one
             return replace(one, unit=one.unit or like.unit, mean=like.mean, scale=like.scale)
 
-        item, context, task = (tuple(map(settled, getattr(self, side))) for side in _SIDES)
-        return replace(self, item=item, context=context, task=task)
+        item, context, about = (tuple(map(settled, getattr(self, part))) for part in _PARTS)
+        return replace(self, item=item, context=context, about=about)
 
     # From data alone
 
@@ -623,7 +623,7 @@ class Features:
         return cls(
             item=found.item,
             context=found.context,
-            task=found.task,
+            about=found.about,
             cross=found.cross,
             report=found.report,
         )
@@ -631,9 +631,9 @@ class Features:
     def __str__(self) -> str:
         """The schema as code to edit, with its report as comments."""
         parts = []
-        for side in _SIDES:
-            lines = [f"        {plain.code(one)}," for one in getattr(self, side)]
-            parts += [f"    {side}=[", *lines, "    ],"] if lines else []
+        for part in _PARTS:
+            lines = [f"        {plain.code(one)}," for one in getattr(self, part)]
+            parts += [f"    {part}=[", *lines, "    ],"] if lines else []
         if self.cross:
             parts.append(f"    cross={plain.literal(list(self.cross))},")
         if self.buckets != Features.buckets:
@@ -646,9 +646,9 @@ class Features:
     def plain(self) -> dict[str, Any]:
         """As plain data, for JSON, TOML and messages."""
         found: dict[str, Any] = {
-            side: [plain.describe(one) for one in getattr(self, side)]
-            for side in _SIDES
-            if getattr(self, side)
+            part: [plain.describe(one) for one in getattr(self, part)]
+            for part in _PARTS
+            if getattr(self, part)
         }
         if self.cross:
             found["cross"] = [list(pair) for pair in self.cross]
@@ -676,18 +676,18 @@ class Features:
         """
         if not isinstance(table, Mapping):
             raise ValueError(f"features must be a table, got {checks.short(table)}")
-        known = (*_SIDES, "cross", "buckets")
+        known = (*_PARTS, "cross", "buckets")
         for name in table:
             if name not in known:
                 raise ValueError(
                     f"features.{name} is not a part of a schema; the parts are {', '.join(known)}"
                 )
         given: dict[str, Any] = {
-            side: [
-                plain.read(one, f"features.{side}[{i}]")
-                for i, one in enumerate(_listed(f"features.{side}", table.get(side, ())))
+            part: [
+                plain.read(one, f"features.{part}[{i}]")
+                for i, one in enumerate(_listed(f"features.{part}", table.get(part, ())))
             ]
-            for side in _SIDES
+            for part in _PARTS
         }
         return cls(**given, **{name: table[name] for name in known[3:] if name in table})
 
@@ -740,12 +740,12 @@ def _listed(what: str, given: object) -> tuple[Any, ...]:
     return tuple(given)
 
 
-def _attributes(side: str, given: object) -> tuple[Attribute, ...]:
-    found = _listed(side, given)
+def _attributes(part: str, given: object) -> tuple[Attribute, ...]:
+    found = _listed(part, given)
     for one in found:
         if not isinstance(one, Attribute):
             raise ValueError(
-                f"{side} must be attributes such as hs.Number, got {checks.short(one)}"
+                f"{part} must be attributes such as hs.Number, got {checks.short(one)}"
             )
     return found
 

@@ -71,6 +71,8 @@ def compiled(
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
     """Compile a function at its first call, without the GIL, and keep the machine code on disk.
 
+    A division by zero is infinite or NaN, as in NumPy.
+
     With inline="always" it becomes part of every compiled caller, and is compiled by itself only if
     Python calls it; this is for small functions and functions with one caller. Without `fastmath`,
     sums are taken in the order in which they are written.
@@ -82,7 +84,7 @@ def compiled(
 
 def _compiled(function: Callable[P, R], *, inline: str, fastmath: bool) -> Callable[P, R]:
     options: dict[str, Any] = {"fastmath": _FASTMATH if fastmath else False, "inline": inline}
-    dispatcher: Any = numba.njit(nogil=True, **options)(function)
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
     if dispatcher is not function:  # unchanged with NUMBA_DISABLE_JIT=1
         _functions.append(dispatcher)
         _forget_literals(dispatcher)

@@ -17,7 +17,8 @@ def factorise(inverse: Floats, gram: Floats, regularization: Floats) -> float:
 
     V + Λ is scaled to a unit diagonal, so that the units of the features do not cost digits. The
     inverse is L⁻ᵀL⁻¹ with a Cholesky factor L, and so symmetric and positive definite by
-    construction. Raises LinAlgError, with nothing changed, if V + Λ is not positive definite.
+    construction. Raises LinAlgError, with nothing changed, if V + Λ is not finite and positive
+    definite.
     """
     dimension = gram.shape[0]
     precision = gram.copy()
@@ -41,6 +42,8 @@ def factorise(inverse: Floats, gram: Floats, regularization: Floats) -> float:
         log_determinant += 2.0 * (math.log(factor[a, a]) - math.log(scale[a]))
         for b in range(dimension):
             root[a, b] *= scale[b]
+    if not abs(log_determinant) < np.inf:
+        raise np.linalg.LinAlgError("V + Λ must be finite")
     np.dot(root.T, root, inverse)
     return log_determinant
 
@@ -132,6 +135,9 @@ def refactorise_drifted(
 ) -> None:
     """Factorise again every task whose drift is above the limit.
 
+    If V + Λ has no digits left for some direction, the rank-one updates are no worse, and the next
+    reward tries again.
+
     The buffer counts but is not flushed: otherwise the rounding of a task's statistics would depend
     on when others drift.
     """
@@ -140,7 +146,10 @@ def refactorise_drifted(
             whole, total = gram[i].copy(), moment[i].copy()
             _add_waiting(whole, total, buffer, filled, i)
             prior = state.scalars[i, PRIOR_LOG_DETERMINANT]
-            refactorise(state, i, whole, total, bias[i], regularization[i], prior)
+            try:
+                refactorise(state, i, whole, total, bias[i], regularization[i], prior)
+            except Exception:  # compiled code catches no other
+                continue
 
 
 @compiled

@@ -498,6 +498,7 @@ def new_direction(tasks: ThinTasks, expected: Expected) -> tuple[Floats, float]:
     for j in range(n):
         for i in range(j * rows, (j + 1) * rows):
             along[j] += features[i] * information[i] / tasks.weights[j]
+        along[j] = max(along[j], 0.0)  # below 0 by rounding only
         slope += tasks.weights[j] * (squared[j] - along[j])
         bend += tasks.weights[j] * along[j] ** 2
     if not (slope > 0.0 and bend > 0.0):

@@ -271,19 +271,19 @@ class Chooser:
         *,
         mask: Mask | None,
         n: int | None,
-        side: ArrayLike | None,
+        about: ArrayLike | None,
     ) -> Decision | list[Decision]:
         """`MetaBandit.decide`: in one compiled call where that is enough."""
         if isinstance(arms, Catalogue):
             arms = decision_set(arms, self._names)
-        if mask is None and n is None and side is None:
+        if mask is None and n is None and about is None:
             decision = self._decide_in_one_call(task, arms)
             if decision is not None:
                 return decision
         name = name_of(task)
-        if side is None:
+        if about is None:
             return self._decide(name, arms, mask, n)
-        with self._memory.knowing(name, side):
+        with self._memory.knowing(name, about):
             return self._decide(name, arms, mask, n)
 
     def _decide_in_one_call(self, task: Name, arms: Arms | DecisionSet) -> Decision | None:
@@ -382,12 +382,12 @@ class Chooser:
         arms: Arms | Catalogue | DecisionSet,
         *,
         mask: Mask | None,
-        side: Floats | None = None,
+        about: Floats | None = None,
     ) -> Floats:
         """`MetaBandit.propensities`."""
         name = name_of(task)
-        if side is not None:
-            with self._memory.knowing(name, side, keep=False):
+        if about is not None:
+            with self._memory.knowing(name, about, keep=False):
                 return self.propensities(name, arms, mask=mask)
         arms_of_task = decision_set(arms, self._names).masked(mask)
         with self._memory.opened((name,), keep=False) as slots:
@@ -436,7 +436,7 @@ class Chooser:
         arms: ArmsOfTasks,
         *,
         mask: MaskOfTasks | None,
-        sides: Mapping[Name, Floats] | None = None,
+        abouts: Mapping[Name, Floats] | None = None,
     ) -> Decisions:
         """`MetaBandit.decide_many`."""
         names = tuple(tasks)
@@ -446,8 +446,8 @@ class Chooser:
             raise ValueError("tasks must be different names, got one of them more than once")
         batch = read_batch(len(names), arms, mask, self._names)
         with ExitStack() as stack:
-            for name, side in (sides or {}).items():
-                stack.enter_context(self._memory.knowing(name, side))
+            for name, about in (abouts or {}).items():
+                stack.enter_context(self._memory.knowing(name, about))
             with self._memory.opened(names) as slots:
                 choices = self.choose_batch(slots, batch)
             codes = self._keep_batch(slots, batch, choices)

@@ -9,7 +9,7 @@ import numpy as np
 from headstart import checks
 from headstart.arrays import Floats
 from headstart.features import Features
-from headstart.interfaces import n_side
+from headstart.interfaces import n_about
 from headstart.live._decision_sets import ArmsOfTasks, DecisionSet, decision_set
 from headstart.live._memory import Memory
 from headstart.live.catalogue import Catalogue
@@ -35,7 +35,7 @@ class Told(NamedTuple):
     """The attributes of a decision as numbers; the encoder keeps nothing of them yet."""
 
     arms: Arms | Catalogue | DecisionSet
-    side: Floats | None  # (p,), what is known of the task, if that is new
+    about: Floats | None  # (p,), what is known of the task, if that is new
     schema: Features  # settled by the attributes
 
 
@@ -43,7 +43,7 @@ class ToldOfMany(NamedTuple):
     """The attributes of n tasks' decisions as numbers."""
 
     arms: Sequence[DecisionSet]
-    sides: Mapping[Name, Floats]
+    abouts: Mapping[Name, Floats]
     schema: Features
 
 
@@ -51,7 +51,7 @@ class Observed(NamedTuple):
     """The attributes of an observation as numbers."""
 
     features: Floats  # (d,)
-    side: Floats | None
+    about: Floats | None
     schema: Features
 
 
@@ -66,23 +66,23 @@ class Encoder:
     def __init__(self, schema: Features, memory: Memory) -> None:
         self.schema = schema
         self._tasks = memory.tasks
-        self._nothing = schema.encode_task(None)
-        size = n_side(memory.population.estimator)
-        if size not in (0, schema.n_task):
+        self._nothing = schema.encode_about(None)
+        size = n_about(memory.population.estimator)
+        if size not in (0, schema.n_about):
             raise ValueError(
-                f"prior must have n_side = {schema.n_task}, the columns of the tasks' attributes, "
-                f"or 0, got {size}"
+                f"prior must have n_about = {schema.n_about}, the columns of the tasks' "
+                f"attributes, or 0, got {size}"
             )
-        self._tasks.n_side = schema.n_task
+        self._tasks.n_about = schema.n_about
         if size:
-            self._tasks.unknown_side = self._nothing
+            self._tasks.unknown_about = self._nothing
         elif alone := attributes_alone(schema):
             _log.warning(
                 "what is known of tasks is not used by %r where it is in no cross: %s. Cross it, "
-                "or give the prior n_side=%d",
+                "or give the prior n_about=%d",
                 memory.population.estimator,
                 ", ".join(alone),
-                schema.n_task,
+                schema.n_about,
             )
 
     def keep(self, schema: Features) -> None:
@@ -94,21 +94,21 @@ class Encoder:
         task: Name,
         arms: Arms | Items | Catalogue,
         context: Attributes | None,
-        about: Attributes | None,
+        about: Any,
     ) -> Told:
         """Encode the attributes of a decision."""
         schema = self.schema
         if not schema.is_settled:
             schema = _settled(schema, arms, context, about)
-        side, z = self._about(schema, name_of(task), about)
-        return Told(self._arms(schema, arms, context, z), side, schema)
+        new, z = self._about(schema, name_of(task), about)
+        return Told(self._arms(schema, arms, context, z), new, schema)
 
     def decisions(
         self,
         tasks: Sequence[Name],
         arms: ArmsOfTasks | Items | Sequence[Items],
         context: AttributesOfTasks | None,
-        about: AttributesOfTasks | None,
+        about: Any,
     ) -> ToldOfMany:
         """Encode the attributes of n tasks' decisions; what several share is encoded once."""
         names, n = list(map(name_of, tasks)), len(tasks)
@@ -120,41 +120,39 @@ class Encoder:
                 break
             schema = _settled(schema, some, one, other)
         sets: list[DecisionSet] = []
-        sides: dict[Name, Floats] = {}
+        news: dict[Name, Floats] = {}
         known: dict[tuple[int, int, bytes], DecisionSet] = {}
         for i, (some, one) in enumerate(zip(each, contexts, strict=True)):
-            side, z = self._about(schema, names[i], abouts[i])
-            if side is not None:
-                sides[names[i]] = side
+            new, z = self._about(schema, names[i], abouts[i])
+            if new is not None:
+                news[names[i]] = new
             key = id(some), id(one), z.tobytes()
             if key not in known:
                 found = self._arms(schema, some, one, z)
                 known[key] = decision_set(found, self._tasks.feature_names, f"arms[{i}]")
             sets.append(known[key])
-        return ToldOfMany(sets, sides, schema)
+        return ToldOfMany(sets, news, schema)
 
     def observation(
-        self, name: Name, item: Any, context: Attributes | None, about: Attributes | None
+        self, name: Name, item: Any, context: Attributes | None, about: Any
     ) -> Observed:
         """Encode the attributes of an item that was chosen elsewhere."""
         schema, attributes = self.schema, isinstance(item, Mapping)
         if not schema.is_settled:
             schema = _settled(schema, [item] if attributes else (), context, about)
-        side, z = self._about(schema, name, about)
+        new, z = self._about(schema, name, about)
         if attributes:
             x = schema.arms_of([item], context, z).matrix[0]
-            return Observed(x, side, schema)
+            return Observed(x, new, schema)
         _refuse_context(context)
-        return Observed(vector_of("features", item, schema.dimension), side, schema)
+        return Observed(vector_of("features", item, schema.dimension), new, schema)
 
-    def _about(
-        self, schema: Features, name: Name, about: Attributes | None
-    ) -> tuple[Floats | None, Floats]:
+    def _about(self, schema: Features, name: Name, about: Any) -> tuple[Floats | None, Floats]:
         """What is known of a task, if that is new; and what counts, (p,)."""
-        known = self._tasks.sides.get(name)
+        known = self._tasks.abouts.get(name)
         if about is None:
             return None, self._nothing if known is None else known
-        told = schema.encode_task(about)
+        told = schema.encode_about(about)
         if known is not None:
             return None, known
         return (told if len(about) and len(told) else None), told
@@ -199,7 +197,7 @@ def _settled(schema: Features, arms: Any, context: Any, about: Any) -> Features:
     return schema.settled(
         items=arms if has_attributes(arms) else None,
         context=None if context is None else [context],
-        tasks=None if about is None else [about],
+        about=None if about is None else [about],
     )
 
 
@@ -245,22 +243,29 @@ def _each(what: str, given: Any, n: int) -> list[Any]:
     return list(given)
 
 
-def only_numbers(arms: Any, context: object, about: object) -> Any:
-    """The arms of a bandit whose features are numbers; attributes are refused."""
-    if context is not None or about is not None:
-        what, given = ("context", context) if context is not None else ("about", about)
-        raise ValueError(f"{what} needs a bandit with features, got {checks.short(given)}")
+def only_numbers(arms: Any, context: object, about: Any) -> tuple[Any, Any]:
+    """Arms, and what is known of tasks, if both are numbers; attributes are refused."""
+    if context is not None:
+        raise ValueError(f"context needs a bandit with features, got {checks.short(context)}")
+    one = about[0] if isinstance(about, list) and about else about
+    if isinstance(one, Mapping):
+        raise ValueError(
+            "about must be numbers, since attributes need a bandit with features, "
+            f"got {checks.short(one)}"
+        )
     if type(arms) is dict and isinstance(next(iter(arms.values()), None), Mapping):
         raise ValueError(
             f"items with attributes need a bandit with features, got {checks.short(arms)}"
         )
-    return arms
+    return arms, about
 
 
-def refuse_side(side: object) -> None:
-    """Raise if a bandit with a schema gets side information as numbers."""
-    if side is not None:
-        raise ValueError("give side information to a bandit with features as attributes: about={…}")
+def each_number(tasks: Sequence[Name], about: Any) -> dict[Name, Floats]:
+    """What is known of n tasks, (n, p), by task."""
+    rows = checks.floats("about", about)
+    if rows.ndim != 2 or len(rows) != len(tasks):
+        raise ValueError(f"about must have shape (n, p) with n = {len(tasks)}, got {rows.shape}")
+    return dict(zip(map(name_of, tasks), rows, strict=True))
 
 
 def _refuse_context(context: object) -> None:

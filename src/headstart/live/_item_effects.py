@@ -193,7 +193,7 @@ def _sum(one: TaskStatistics, other: TaskStatistics, weight: float) -> TaskStati
         moment=one.moment + weight * other.moment,
         count=one.count + weight * other.count,
         sum_of_squares=one.sum_of_squares + weight * other.sum_of_squares,
-        side=None,
+        about=None,
     )
 
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from headstart.arrays import Floats
-from headstart.interfaces import n_side
+from headstart.interfaces import n_about
 from headstart.kernels.state import REWARDS
 from headstart.live._memory import Memory
 from headstart.live._population import Change, Contribution, Start, State, warn_set_aside
@@ -56,11 +56,11 @@ def _check(memory: Memory, columns: Columns) -> None:
     """Raise unless the columns fit the settings."""
     if memory.tasks.settings.half_life_seconds is not None and columns.time is None:
         raise ValueError("a half-life in seconds needs a column of times: give time, got None")
-    size = n_side(memory.population.estimator)
-    if columns.n_side not in (0, size) and (size or columns.schema is None):
+    size = n_about(memory.population.estimator)
+    if columns.n_about not in (0, size) and (size or columns.schema is None):
         raise ValueError(
-            f"side must be the {size} columns that the prior takes, "
-            f"got {list(columns.side_names())}"
+            f"about must be the {size} columns that the prior takes, "
+            f"got {list(columns.about_names())}"
         )
 
 
@@ -187,15 +187,15 @@ def _keep(memory: Memory, counted: Sequence[tuple[Name, Contribution]]) -> None:
     rows = []
     for i, (name, contribution) in enumerate(counted):
         start, others = starts[i % _PARTS]
-        side = contribution.task.side
-        if side is not None:
-            start = population.starting_from(others.memory, side)
+        about = contribution.task.about
+        if about is not None:
+            start = population.starting_from(others.memory, about)
         rows.append(_row(memory, name, contribution, start, others.n_tasks))
     population.install(whole)
     for (name, contribution), row in zip(counted, rows, strict=True):
         _put(memory, name, row)
-        if contribution.task.side is not None:
-            tasks.sides[name] = contribution.task.side
+        if contribution.task.about is not None:
+            tasks.abouts[name] = contribution.task.about
 
 
 def _row(

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from headstart import checks
 from headstart.arrays import Floats, Integers
 from headstart.core.statistics import TaskStatistics
-from headstart.interfaces import n_side
+from headstart.interfaces import n_about
 from headstart.kernels import state as columns
 from headstart.live._population import Change, Contribution, Population, Start, State
 from headstart.live._rows import (
@@ -52,7 +52,7 @@ class Memory:
     def __init__(self, tasks: Tasks, population: Population) -> None:
         self.tasks = tasks
         self.population = population
-        tasks.n_side = tasks.n_side or n_side(population.estimator)
+        tasks.n_about = tasks.n_about or n_about(population.estimator)
         settings = tasks.settings
         self.inline = settings.refresh == "inline"
         # Whether the rows hold the current estimates between calls.
@@ -92,38 +92,40 @@ class Memory:
             self.bring_up_to_date()
         elif self._changed:
             self.request()
-        population, side = self.population, self.tasks.sides.get(name)
-        start = population.start_with(side)
+        population, about = self.population, self.tasks.abouts.get(name)
+        start = population.start_with(about)
         if not start.is_finite:
-            raise ValueError("the prior must be finite: the memory's sums are out of range")
+            raise ValueError(
+                "the prior must be finite and positive definite: the memory's sums are out of range"
+            )
         slot = self.tasks.open(name, start.row)
         self.tasks.rows[slot, FIRST_PENDING] = NONE
         self.tasks.rows[slot, PRIOR_TASKS] = population.state.n_tasks
         return slot
 
     @contextmanager
-    def knowing(self, name: Name, side: ArrayLike, *, keep: bool = True) -> Iterator[None]:
+    def knowing(self, name: Name, about: ArrayLike, *, keep: bool = True) -> Iterator[None]:
         """Note the side information (p,) of a task for a call; taken back if the call fails.
 
         The first side information of a task counts. An open task moves to the resulting prior, in
         this call already. Without `keep`, it is taken back in any case.
         """
         tasks = self.tasks
-        if tasks.n_side == 0:
+        if tasks.n_about == 0:
             raise ValueError(
                 f"side information needs a prior that uses it, got {self.population.estimator!r}"
             )
-        array = checks.side("side", side, (), tasks.n_side)
-        if name in tasks.sides:
+        array = checks.about("about", about, (), tasks.n_about)
+        if name in tasks.abouts:
             yield
             return
         if name in tasks:
             self._count_again(name)
         slot = tasks.slots.get(name)
         before = None if slot is None else tasks.rows[slot].copy()
-        tasks.sides[name] = array
+        tasks.abouts[name] = array
         try:
-            if slot is not None and n_side(self.population.estimator):
+            if slot is not None and n_about(self.population.estimator):
                 state, contribution = self.population.state, self.contribution(name)
                 start, n_others = self.population.starting_from_others(state, contribution, array)
                 self.rebase(name, start, n_others)
@@ -133,13 +135,13 @@ class Memory:
             raise
         finally:
             if not keep:
-                del tasks.sides[name]
+                del tasks.abouts[name]
                 if slot is not None:
                     tasks.rows[slot] = before
 
-    def knowing_if(self, name: Name, side: Floats | None) -> AbstractContextManager[None]:
+    def knowing_if(self, name: Name, about: Floats | None) -> AbstractContextManager[None]:
         """`knowing`, if there is side information."""
-        return nullcontext() if side is None else self.knowing(name, side)
+        return nullcontext() if about is None else self.knowing(name, about)
 
     def _count_again(self, name: Name) -> None:
         """Note that a task must be counted again because its side information became known."""
@@ -193,9 +195,9 @@ class Memory:
     def move(self, name: Name) -> None:
         """Give an open task the prior that all others teach by now, without its own part."""
         if self.inline:
-            side, state = self.tasks.sides.get(name), self.population.state
+            about, state = self.tasks.abouts.get(name), self.population.state
             contribution = self.contribution(name)
-            self.rebase(name, *self.population.starting_from_others(state, contribution, side))
+            self.rebase(name, *self.population.starting_from_others(state, contribution, about))
         else:
             self._moves[name] = None
             self.request()
@@ -210,7 +212,7 @@ class Memory:
             return
         name = self.tasks.names[slot]
         if self.inline or self.tasks.dimension <= _MOST_AT_ONCE:
-            start = population.start_with(self.tasks.sides.get(name))
+            start = population.start_with(self.tasks.abouts.get(name))
             self.rebase(name, start, population.state.n_tasks - int(_is_counted(row)))
         else:
             self.move(name)
@@ -341,7 +343,7 @@ class Memory:
         for names in (self._changed, self._earlier, self._moves):
             names.pop(name, None)
         tasks.close(name)
-        tasks.sides.pop(name, None)
+        tasks.abouts.pop(name, None)
         tasks.items.drop(name)
         self.bring_up_to_date()
 
@@ -400,7 +402,7 @@ class Memory:
             noise_scale=float(scalars[columns.NOISE_SCALE]),
             feature_names=tasks.feature_names.all,
             groups=tasks.feature_names.groups,
-            side=tasks.sides.get(name),
+            about=tasks.abouts.get(name),
             effects=self.population.item_effects,
         )
 

@@ -20,7 +20,7 @@ from headstart.interfaces import (
     LivePriorEstimator,
     Memory,
     PriorEstimator,
-    n_side,
+    n_about,
     starting_prior,
 )
 from headstart.kernels import Components
@@ -128,46 +128,49 @@ class Population:
         assert self._start is not None
         return self._start
 
-    def start_with(self, side: Floats | None) -> Start:
+    def start_with(self, about: Floats | None) -> Start:
         """What a new task with this side information starts from, by the present memory."""
         start = self.start
-        if side is None or n_side(self.estimator) == 0:
+        if about is None or n_about(self.estimator) == 0:
             return start
-        key = side.tobytes()
+        key = about.tobytes()
         if key not in self._starts:
             if (len(self._starts) + 1) * start.row.nbytes > _STARTS_BYTES:
                 self._starts.clear()
-            self._starts[key] = self.starting_from(self.state.memory, side)
+            self._starts[key] = self.starting_from(self.state.memory, about)
         return self._starts[key]
 
     def _install_start(self, start: Start) -> None:
         self._start, covariance = start, start.prior.mean_covariance
         self.mean_covariance = np.empty((0, 0)) if covariance is None else covariance
 
-    def starting_from(self, memory: Memory, side: Floats | None = None) -> Start:
+    def starting_from(self, memory: Memory, about: Floats | None = None) -> Start:
         """What a task with this side information starts from, by a memory."""
-        prior = _unscaled(starting_prior(self.estimator, memory, side), self.scales)
+        prior = _unscaled(starting_prior(self.estimator, memory, about), self.scales)
         if prior.mixture is not None and self.bias_moves:
             raise ValueError("a prior whose bias moves within a task must not have a mixture")
         components = None if prior.mixture is None else prior.mixture.components()
-        row = self.layout.first_row(prior)
+        try:
+            row = self.layout.first_row(prior)
+        except np.linalg.LinAlgError:  # Λ is not finite, or no digits are left
+            row = np.full(self.layout.length, np.nan)
         finite = bool(np.isfinite(row[: self.layout.scalars.start]).all())
         return Start(prior, components, row, finite)
 
     def starting_from_others(
-        self, state: State, contribution: Contribution | None, side: Floats | None
+        self, state: State, contribution: Contribution | None, about: Floats | None
     ) -> tuple[Start, int]:
         """What a task starts from by all other tasks, and how many they are."""
         n_others = state.n_tasks - (contribution is not None)
         if n_others < _MANY_TASKS:
-            return self.starting_from(self.without(contribution, state), side), n_others
+            return self.starting_from(self.without(contribution, state), about), n_others
         start = self._start
         if (
             start is None
             or state is not self.state
-            or (side is not None and n_side(self.estimator))
+            or (about is not None and n_about(self.estimator))
         ):
-            start = self.starting_from(state.memory, side)
+            start = self.starting_from(state.memory, about)
         return start, n_others
 
     def is_outdated(self, prior_tasks: float, *, counted: bool) -> bool:

@@ -136,8 +136,8 @@ class Refresher:
                 if name is None:
                     return
                 generation, state = memory.generation, population.state
-                contribution, side = memory.contribution(name), tasks.sides.get(name)
-            start, n_others = population.starting_from_others(state, contribution, side)
+                contribution, about = memory.contribution(name), tasks.abouts.get(name)
+            start, n_others = population.starting_from_others(state, contribution, about)
             with self._lock:
                 if name not in tasks.slots:
                     continue

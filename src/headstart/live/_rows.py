@@ -118,10 +118,10 @@ class Layout:
             row[self._diagonal] = prior.regularization
         else:
             self._pack(row, prior.regularization)
-        side = 1 if prior.isotropic else d
+        size = 1 if prior.isotropic else d
         state = self.state(row)
         bias = row[self.bias].reshape(1, d)
-        kernels.start(state, bias, prior.regularization.reshape(1, side, side))
+        kernels.start(state, bias, prior.regularization.reshape(1, size, size))
         kernels.update_noises(state.scalars)
         return row
 

@@ -38,10 +38,10 @@ class Tasks:
         self.slots: dict[Name, int] = {} if settings.idle_seconds is None else OrderedDict()
         self.names: dict[int, Name] = {}
         self.finished = FinishedTasks(layout)
-        self.sides: dict[Name, Floats] = {}  # what is known of tasks before their first round
-        self.n_side = 0  # how many numbers those are
+        self.abouts: dict[Name, Floats] = {}  # what is known of tasks before their first round
+        self.n_about = 0  # how many numbers those are
         # The side information of a task about which nothing is known.
-        self.unknown_side: Floats | None = None
+        self.unknown_about: Floats | None = None
         self.items = ItemCounts()  # what tasks count by item
         self.n_from_logs = 0  # tasks of logs that were counted and not kept
         self.pending = Pending(layout.dimension)
@@ -142,9 +142,9 @@ class Tasks:
             statistics = self.layout.finished_statistics(self.finished.row(name))
         else:
             statistics = self.layout.statistics(self.rows[slot])
-        side = self.sides.get(name, self.unknown_side)
-        if side is not None:
-            statistics = replace(statistics, side=side)
+        about = self.abouts.get(name, self.unknown_about)
+        if about is not None:
+            statistics = replace(statistics, about=about)
         return itemized(statistics, self.items.of(name))
 
     def place(self, decision: str) -> int:

@@ -23,8 +23,8 @@ from headstart.live._decision_sets import ArmsOfTasks, MaskOfTasks
 from headstart.live._encoder import (
     AttributesOfTasks,
     Encoder,
+    each_number,
     only_numbers,
-    refuse_side,
 )
 from headstart.live._fork import Guard
 from headstart.live._memory import Memory
@@ -71,7 +71,7 @@ class MetaBandit:
     policy : Policy, default BayesUCB(z="slow", z_mean="arms")
         How an arm is chosen.
     prior : PriorEstimator, default Hierarchical()
-        What learns across tasks. The default has `n_side` if the schema has attributes of tasks
+        What learns across tasks. The default has `n_about` if the schema has attributes of tasks
         that are not crossed with others.
     seed : int or numpy.random.Generator, optional
         For runs that can be repeated.
@@ -273,9 +273,8 @@ class MetaBandit:
         *,
         mask: Mask | None = None,
         n: None = None,
-        side: ArrayLike | None = None,
         context: Attributes | None = None,
-        about: Attributes | None = None,
+        about: ArrayLike | Attributes | None = None,
     ) -> Decision: ...
 
     @overload
@@ -286,9 +285,8 @@ class MetaBandit:
         *,
         mask: Mask | None = None,
         n: int,
-        side: ArrayLike | None = None,
         context: Attributes | None = None,
-        about: Attributes | None = None,
+        about: ArrayLike | Attributes | None = None,
     ) -> list[Decision]: ...
 
     def decide(
@@ -298,9 +296,8 @@ class MetaBandit:
         *,
         mask: Mask | None = None,
         n: int | None = None,
-        side: ArrayLike | None = None,
         context: Attributes | None = None,
-        about: Attributes | None = None,
+        about: ArrayLike | Attributes | None = None,
     ) -> Decision | list[Decision]:
         """Choose an arm for a task.
 
@@ -315,14 +312,11 @@ class MetaBandit:
             Which arms may be chosen; all by default.
         n : int, optional
             Choose the best n arms; each is a separate decision.
-        side : array_like of shape (p,), optional
-            What is known of the task beforehand, for a prior that uses it. Only the first value
-            counts.
         context : mapping of str to object, optional
             With a schema, the attributes of this decision.
-        about : mapping of str to object, optional
-            With a schema, the attributes of the task. The first values count, for this and all
-            later decisions.
+        about : array_like of shape (p,) or mapping of str to object, optional
+            What is known of the task: numbers, for a prior that uses them; with a schema, its
+            attributes. The first values count, for this and all later decisions.
 
         Returns
         -------
@@ -334,12 +328,11 @@ class MetaBandit:
                 self._rewards.run_out()  # first: it may finish the task, if that is idle
             encoder, chooser = self._encoder, self._chooser
             if encoder is None:
-                numbers = only_numbers(arms, context, about)
-                decision = chooser.decide(task, numbers, mask=mask, n=n, side=side)
+                numbers, known = only_numbers(arms, context, about)
+                decision = chooser.decide(task, numbers, mask=mask, n=n, about=known)
             else:
-                refuse_side(side)
                 told = encoder.decision(task, arms, context, about)
-                decision = chooser.decide(task, told.arms, mask=mask, n=n, side=told.side)
+                decision = chooser.decide(task, told.arms, mask=mask, n=n, about=told.about)
                 encoder.keep(told.schema)
             if self._rewards.counts_defaults:
                 self._rewards.count(decision)
@@ -385,7 +378,7 @@ class MetaBandit:
         weight: float = 1.0,
         *,
         context: Attributes | None = None,
-        about: Attributes | None = None,
+        about: ArrayLike | Attributes | None = None,
     ) -> Outcome:
         """Learn the reward of an arm that was chosen for the task elsewhere.
 
@@ -401,8 +394,8 @@ class MetaBandit:
             How many times the reward counts.
         context : mapping of str to object, optional
             With a schema, the attributes of the context.
-        about : mapping of str to object, optional
-            With a schema, the attributes of the task. The first values count.
+        about : array_like of shape (p,) or mapping of str to object, optional
+            What is known of the task, as for `decide`.
 
         Returns
         -------
@@ -414,10 +407,11 @@ class MetaBandit:
             self._rewards.run_out()
             name, encoder = inputs.name_of(task), self._encoder
             if encoder is None:
-                numbers = only_numbers(features, context, about)
-                return self._rewards.observe(name, numbers, value, weight)
+                numbers, known = only_numbers(features, context, about)
+                with self._memory.knowing_if(name, known):
+                    return self._rewards.observe(name, numbers, value, weight)
             told = encoder.observation(name, features, context, about)
-            with self._memory.knowing_if(name, told.side):
+            with self._memory.knowing_if(name, told.about):
                 outcome = self._rewards.observe(name, told.features, value, weight)
             encoder.keep(told.schema)
             return outcome
@@ -467,7 +461,7 @@ class MetaBandit:
         *,
         mask: MaskOfTasks | None = None,
         context: AttributesOfTasks | None = None,
-        about: AttributesOfTasks | None = None,
+        about: ArrayLike | AttributesOfTasks | None = None,
     ) -> Decisions:
         """Choose an arm for each of n different tasks, or for none if anything is wrong with one.
 
@@ -481,8 +475,8 @@ class MetaBandit:
             Which arms may be chosen.
         context : mapping of str to object, or a list of n, optional
             With a schema, the attributes of the decisions.
-        about : mapping of str to object, or a list of n, optional
-            With a schema, the attributes of the tasks.
+        about : array_like of shape (n, p), mapping of str to object, or a list of n, optional
+            What is known of the tasks: numbers; with a schema, attributes.
 
         Returns
         -------
@@ -494,11 +488,12 @@ class MetaBandit:
             self._rewards.run_out()
             encoder, chooser = self._encoder, self._chooser
             if encoder is None:
-                numbers = only_numbers(arms, context, about)
-                decisions = chooser.decide_many(names, numbers, mask=mask)
+                numbers, known = only_numbers(arms, context, about)
+                abouts = {} if known is None else each_number(names, known)
+                decisions = chooser.decide_many(names, numbers, mask=mask, abouts=abouts)
             else:
                 told = encoder.decisions(names, arms, context, about)
-                decisions = chooser.decide_many(names, told.arms, mask=mask, sides=told.sides)
+                decisions = chooser.decide_many(names, told.arms, mask=mask, abouts=told.abouts)
                 encoder.keep(told.schema)
             if self._rewards.counts_defaults:
                 self._rewards.count(decisions)
@@ -535,7 +530,7 @@ class MetaBandit:
         *,
         mask: Mask | None = None,
         context: Attributes | None = None,
-        about: Attributes | None = None,
+        about: ArrayLike | Attributes | None = None,
     ) -> Floats:
         """The probability that each arm would be chosen now; decides nothing.
 
@@ -553,10 +548,10 @@ class MetaBandit:
         with self._lock:
             encoder, chooser = self._encoder, self._chooser
             if encoder is None:
-                numbers = only_numbers(arms, context, about)
-                return chooser.propensities(task, numbers, mask=mask)
+                numbers, known = only_numbers(arms, context, about)
+                return chooser.propensities(task, numbers, mask=mask, about=known)
             told = encoder.decision(task, arms, context, about)
-            found = chooser.propensities(task, told.arms, mask=mask, side=told.side)
+            found = chooser.propensities(task, told.arms, mask=mask, about=told.about)
             encoder.keep(told.schema)
             return found
 
@@ -595,7 +590,7 @@ class MetaBandit:
             Called with the rows read so far, and with their total if it is known.
         **columns
             The fields of `Columns`: `task`, `features` (several columns, one of lists, or an
-            `ItemColumn`) and `reward`, and optionally `weight`, `id`, `time`, `side` and
+            `ItemColumn`) and `reward`, and optionally `weight`, `id`, `time`, `about` and
             `task_type`.
 
         Returns

@@ -277,7 +277,7 @@ def _encoded(items: Any, schema: Features) -> ArmTable:
     if len(matrix) == 0:
         raise ValueError("items must be 1 or more, got none")
     if schema.is_fixed:
-        matrix = schema.arms(matrix, schema.encode_context(None), schema.encode_task(None))
+        matrix = schema.arms(matrix, schema.encode_context(None), schema.encode_about(None))
     ids = None if encoded.ids is None else different_ids(list(encoded.ids), "items")
     return ArmTable(features=matrix, ids=ids)
 

@@ -147,7 +147,7 @@ class TaskView(NamedTuple):
         Which features belong together.
     schema : Features or None
         How attributes become features.
-    side : ndarray of shape (p,) or None
+    about : ndarray of shape (p,) or None
         What is known of the task beforehand.
     effects : object or None
         What items of catalogues earn beyond what their features explain.
@@ -174,7 +174,7 @@ class TaskView(NamedTuple):
     feature_names: tuple[str, ...] = ()
     groups: Groups | None = None
     schema: Features | None = None
-    side: Floats | None = None
+    about: Floats | None = None
     effects: ItemEffects | None = None
 
     def record(self) -> dict[str, object]:
@@ -198,8 +198,8 @@ class TaskView(NamedTuple):
                 raise ValueError("a context needs an item with attributes, got numbers")
             numbers: Any = features
             return checks.floats("features", numbers)
-        side = self.schema.encode_task(None) if self.side is None else self.side
-        x: Floats = self.schema.arms_of([features], context, side).matrix[0]
+        about = self.schema.encode_about(None) if self.about is None else self.about
+        x: Floats = self.schema.arms_of([features], context, about).matrix[0]
         return x
 
     @overload

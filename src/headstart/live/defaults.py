@@ -20,16 +20,16 @@ _LEAST_SIGNAL = 0.1
 def attributes_alone(schema: Features) -> list[str]:
     """The names of the attributes of tasks that are in no cross."""
     crossed = {name for pair in schema.cross for name in pair}
-    return [attribute.name for attribute in schema.task if attribute.name not in crossed]
+    return [attribute.name for attribute in schema.about if attribute.name not in crossed]
 
 
-def prior_for(schema: Features | None, n_side: int = 0) -> Hierarchical:
-    """The prior for a schema (None: features are numbers), with n_side for attributes of tasks.
+def prior_for(schema: Features | None, n_about: int = 0) -> Hierarchical:
+    """The prior for a schema (None: features are numbers), with n_about for attributes of tasks.
 
-    Attributes of tasks count through their crosses. An attribute of tasks in no cross is side
+    Attributes of tasks count through their crosses. An attribute of tasks in no cross is about
     information: the prior learns what it says about every column, if columns are few enough.
     """
     if schema is not None:
-        few = schema.n_task * schema.dimension <= _MOST_SIDE_COEFFICIENTS
-        n_side = schema.n_task if attributes_alone(schema) and few else 0
-    return Hierarchical(n_side=n_side, _least_signal=_LEAST_SIGNAL)
+        few = schema.n_about * schema.dimension <= _MOST_SIDE_COEFFICIENTS
+        n_about = schema.n_about if attributes_alone(schema) and few else 0
+    return Hierarchical(n_about=n_about, _least_signal=_LEAST_SIGNAL)

@@ -256,7 +256,7 @@ class Saved:
         checks.shape("rows", rows, shape, "(tasks, numbers)")
         shape = (len(header["finished"]), tasks.layout.finished_length)
         checks.shape("finished", finished, shape, "(tasks, numbers)")
-        tasks.sides.update((name, np.array(side)) for name, side in header["sides"])
+        tasks.abouts.update((name, np.array(about)) for name, about in header["abouts"])
         memory.adopt(
             dict(zip(header["tasks"], rows, strict=True)),
             dict(zip(header["finished"], finished, strict=True)),
@@ -349,7 +349,7 @@ def write(
         "state": state_header(state),
         "scales": None if scales is None else scales.tolist(),
         "scales_known": population.scales_known,
-        "sides": [(name, side.tolist()) for name, side in tasks.sides.items()],
+        "abouts": [(name, about.tolist()) for name, about in tasks.abouts.items()],
         "n_from_logs": tasks.n_from_logs,
         "tasks": list(tasks.slots),
         "finished": list(tasks.finished.numbers),

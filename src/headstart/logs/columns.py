@@ -66,7 +66,7 @@ class ColumnNames(TypedDict, total=False):
     weight: str | None
     id: str | None
     time: str | None
-    side: Sequence[str]
+    about: Sequence[str]
     task_type: Literal["str", "int"] | None
 
 
@@ -81,7 +81,7 @@ class Columns:
     features : str, sequence of str, Features or ItemColumn, default "features"
         One column of lists, several columns of numbers, a schema, or a column of items' ids. With a
         schema, every attribute is read from the column of its name, and attributes of tasks are the
-        side. In text files only empty text is a missing level.
+        about. In text files only empty text is a missing level.
     reward : str, default "reward"
         The column of rewards.
     weight : str, optional
@@ -90,7 +90,7 @@ class Columns:
         Identifies rows: of rows with the same id, only the first counts.
     time : str, optional
         When a row was made, in seconds or as a timestamp.
-    side : sequence of str, optional
+    about : sequence of str, optional
         What is known of the task itself, p columns that are constant within a task.
     task_type : {"str", "int"}, optional
         Converts the names of tasks to strings or integers; by default they stay as in the log.
@@ -109,22 +109,22 @@ class Columns:
     weight: str | None = None
     id: str | None = None
     time: str | None = None
-    side: Sequence[str] = ()
+    about: Sequence[str] = ()
     task_type: Literal["str", "int"] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.features, str | Features | ItemColumn):
             object.__setattr__(self, "features", tuple(self.features))
-        side = (self.side,) if isinstance(self.side, str) else tuple(self.side)
-        object.__setattr__(self, "side", side)
+        about = (self.about,) if isinstance(self.about, str) else tuple(self.about)
+        object.__setattr__(self, "about", about)
         for name in self.names():
             if not isinstance(name, str) or not name:
                 raise ValueError(f"columns must be named by strings, got {name!r}")
         if not self.feature_columns():
             raise ValueError("features must name at least one column, got none")
-        if self.schema is not None and side:
-            raise ValueError(f"with a schema, side must be attributes of tasks, got {list(side)}")
-        for one in ((*self.feature_columns(), self.reward), side):
+        if self.schema is not None and about:
+            raise ValueError(f"with a schema, about must be attributes of tasks, got {list(about)}")
+        for one in ((*self.feature_columns(), self.reward), about):
             twice = sorted({name for name in one if one.count(name) > 1})
             if twice:
                 raise ValueError(f"columns must be different, got {twice[0]!r} twice")
@@ -150,19 +150,19 @@ class Columns:
             return self.features.columns
         return None if isinstance(self.features, str | ItemColumn) else tuple(self.features)
 
-    def side_names(self) -> tuple[str, ...]:
-        """The names of the side columns."""
-        return tuple(self.side) if self.schema is None else self.schema.task_columns
+    def about_names(self) -> tuple[str, ...]:
+        """The names of the about columns."""
+        return tuple(self.about) if self.schema is None else self.schema.about_columns
 
     @property
-    def n_side(self) -> int:
-        """p, the number of side columns."""
-        return len(self.side_names())
+    def n_about(self) -> int:
+        """p, the number of about columns."""
+        return len(self.about_names())
 
     def numeric(self) -> tuple[str, ...]:
         """The columns of numbers, without the features."""
         weight = () if self.weight is None else (self.weight,)
-        return (self.reward, *weight, *self.side)
+        return (self.reward, *weight, *self.about)
 
     def read_as_numbers(self) -> tuple[str, ...]:
         """All columns except names of tasks and ids: their text is read as numbers or times."""
@@ -227,7 +227,7 @@ class DecisionColumns:
         """The columns of attributes that all arms of a round share."""
         if self.features is None:
             return ()
-        return tuple(one.name for one in (*self.features.context, *self.features.task))
+        return tuple(one.name for one in (*self.features.context, *self.features.about))
 
     def names(self) -> list[str]:
         """All columns to read, each once."""

@@ -194,7 +194,7 @@ class LoggedDecisions:
         schema = features.settled(
             items=items,
             context=[row or {} for row in each_context],
-            tasks=[row or {} for row in each_about],
+            about=[row or {} for row in each_about],
         )
         encoded = schema.encode_items(items)
         shape = (n, len(encoded.matrix), schema.dimension)
@@ -211,7 +211,7 @@ class LoggedDecisions:
             if about:
                 known.setdefault(task, about)
             each_about[i] = known.get(task)
-            context, z = schema.encode_context(each_context[i]), schema.encode_task(each_about[i])
+            context, z = schema.encode_context(each_context[i]), schema.encode_about(each_about[i])
             arms[i] = schema.arms(encoded.matrix, context, z)
         return cls(
             tasks=tasks, arms=arms, choices=indices, features=schema, abouts=each_about, **columns
@@ -426,7 +426,7 @@ class _Reader:
     def _about(self, at: _Place, schema: Features) -> list[dict[str, object]]:
         """The attributes of each row's task."""
         read = {}
-        for attribute in schema.task:
+        for attribute in schema.about:
             column = at.batch.column(attribute.name).to_pylist()
             if at.piece.is_text:
                 column = [attribute.parsed(text) if text else None for text in column]

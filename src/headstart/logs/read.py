@@ -165,7 +165,7 @@ class Reader:
         """One batch from rows that came in several parts."""
         task_names, codes = values.encode([fields.task for fields in parts])
         rows, ends, places = next(self._buffers).fill(parts, codes, len(task_names))
-        side = [np.stack(fields.side, axis=1) for fields in parts if fields.side]
+        about = [np.stack(fields.about, axis=1) for fields in parts if fields.about]
         times = [fields.time for fields in parts if fields.time is not None]
         batch = Batch(
             names=task_names,
@@ -173,7 +173,7 @@ class Reader:
             rows=rows,
             ends=ends,
             places=places,
-            side=np.concatenate(side) if side else np.zeros((len(codes), 0)),
+            about=np.concatenate(about) if about else np.zeros((len(codes), 0)),
             times=np.concatenate(times) if times else None,
             numbers=np.concatenate([fields.rows for fields in parts]),
             piece=piece,
@@ -189,7 +189,7 @@ class Reader:
         tasks = np.array([hash(name) for name in batch.names], dtype=np.int64)[batch.codes]
         times = np.zeros((len(batch), 0)) if batch.times is None else batch.times[:, None]
         # Adding 0 makes −0 and 0 alike.
-        numbers = np.column_stack([batch.rows[batch.places], batch.side, times]) + 0.0
+        numbers = np.column_stack([batch.rows[batch.places], batch.about, times]) + 0.0
         assert self._seen_rows is not None
         return self._seen_rows.repeated_rows(np.column_stack([tasks, numbers.view(np.int64)]))
 
@@ -501,7 +501,7 @@ def _part(batch: Batch, first: int, last: int) -> Batch:
         rows=batch.rows[start:end],
         ends=batch.ends[first : last + 1] - start,
         places=batch.places[start:end] - start,
-        side=batch.side[start:end],
+        about=batch.about[start:end],
         times=None if batch.times is None else batch.times[start:end],
         numbers=batch.numbers[start:end],
     )

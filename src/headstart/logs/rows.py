@@ -70,7 +70,7 @@ class Fields:
     reward: Floats
     rows: Integers  # their numbers in the piece
     weight: Floats | None = None
-    side: Sequence[Floats] = ()
+    about: Sequence[Floats] = ()
     time: Floats | None = None
     id: "pa.Array | None" = None
     refused: Sequence[tuple[str, str, Booleans, "pa.Array"]] = ()
@@ -93,7 +93,7 @@ class Fields:
             reward=self.reward[mask],
             rows=self.rows[mask],
             weight=None if self.weight is None else self.weight[mask],
-            side=[column[mask] for column in self.side],
+            about=[column[mask] for column in self.about],
             time=None if self.time is None else self.time[mask],
             id=None if self.id is None else self.id.filter(chosen),
             refused=(),
@@ -117,7 +117,7 @@ class Fields:
     def seems_right(self, least: Floats, largest: Floats, rewards: Range | None) -> bool:
         """Whether no row can be bad: a quick check of the ranges, which NaN does not pass."""
         low, high = rewards or (-LARGEST, LARGEST)
-        others = [*self.side, *(() if self.time is None else (self.time,))]
+        others = [*self.about, *(() if self.time is None else (self.time,))]
         return bool(
             not self.refused
             and not self.task.null_count
@@ -175,7 +175,7 @@ class Fields:
         yield columns.reward, self.reward
         if columns.weight is not None and self.weight is not None:
             yield columns.weight, self.weight
-        yield from zip(columns.side_names(), self.side, strict=True)
+        yield from zip(columns.about_names(), self.about, strict=True)
         if columns.time is not None and self.time is not None:
             yield columns.time, self.time
 
@@ -192,10 +192,10 @@ def read_fields(
     reading = _Reading(batch, piece)
     features: Floats | Sequence[Floats]
     if columns.schema is not None:
-        features, side = reading.encoded(columns.schema)
+        features, about = reading.encoded(columns.schema)
     else:
         features = reading.features(columns, dimension)
-        side = [reading.numbers(name) for name in columns.side]
+        about = [reading.numbers(name) for name in columns.about]
     task, row_id = keys
     return Fields(
         task=task.read(batch.column(columns.task), piece),
@@ -203,7 +203,7 @@ def read_fields(
         reward=reading.numbers(columns.reward),
         rows=piece.uneven.numbers(np.arange(first, first + batch.num_rows)),
         weight=None if columns.weight is None else reading.numbers(columns.weight),
-        side=side,
+        about=about,
         time=None if columns.time is None else reading.numbers(columns.time, values.seconds),
         id=None if columns.id is None else row_id.read(batch.column(columns.id), piece),
         refused=reading.refused,
@@ -339,7 +339,7 @@ class Batch:
     rows: Floats
     ends: Integers
     places: Integers  # (n,)
-    side: Floats  # (n, p)
+    about: Floats  # (n, p)
     times: Floats | None  # (n,)
     numbers: Integers  # (n,), of the rows in their piece
     piece: Piece

@@ -1,4 +1,4 @@
-"""LogStatistics: the statistics of every task of a log, with its name, side and last time."""
+"""LogStatistics: the statistics of every task of a log, with its name, about and last time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LoggedTask:
     name : str or int
         The name of the task.
     statistics : TaskStatistics
-        The sums over its rows; `statistics.side` (p,) has the side columns, if any.
+        The sums over its rows; `statistics.about` (p,) has the about columns, if any.
     last_time : float or None
         The time of the last row in seconds, if there is a column of times.
 
@@ -76,7 +76,7 @@ class LogStatistics:
         size = self.dimension + 2
         self.tally = Tally(self.dimension)
         self._sums = np.zeros((0, size, size))
-        self._side = np.zeros((0, self.columns.n_side))
+        self._side = np.zeros((0, self.columns.n_about))
         self._last_times = np.zeros(0)
 
     def add(self, batch: Batch) -> None:
@@ -92,27 +92,27 @@ class LogStatistics:
         add_rows(self._sums, tasks, batch.ends, batch.rows)
         if batch.times is not None:
             np.maximum.at(self._last_times, tasks[batch.codes], batch.times)
-        if self.columns.n_side:
-            self._add_side(batch, tasks, before)
+        if self.columns.n_about:
+            self._add_about(batch, tasks, before)
 
-    def _add_side(self, batch: Batch, tasks: Integers, before: int) -> None:
-        """Note the side columns of new tasks; raise if numbers change within a task.
+    def _add_about(self, batch: Batch, tasks: Integers, before: int) -> None:
+        """Note the about columns of new tasks; raise if numbers change within a task.
 
         Attributes may have gaps: as in live use, a task's first value counts.
         """
         first = np.empty(len(batch.names), dtype=np.int64)
         first[batch.codes[::-1]] = np.arange(len(batch) - 1, -1, -1)
         new = tasks >= before
-        self._side[tasks[new]] = batch.side[first[new]]
+        self._side[tasks[new]] = batch.about[first[new]]
         if self.columns.schema is not None:
             return
-        differs = batch.side != self._side[tasks[batch.codes]]
+        differs = batch.about != self._side[tasks[batch.codes]]
         if differs.any():
             row, column = map(int, np.argwhere(differs)[0])
             code = int(batch.codes[row])
             raise ValueError(
-                f"column {self.columns.side_names()[column]!r} must be constant within a task, "
-                f"got {self._side[tasks[code], column]} and {batch.side[row, column]} "
+                f"column {self.columns.about_names()[column]!r} must be constant within a task, "
+                f"got {self._side[tasks[code], column]} and {batch.about[row, column]} "
                 f"for task {batch.names[code]!r}{batch.piece.place(int(batch.numbers[row]))}"
             )
 
@@ -133,11 +133,11 @@ class LogStatistics:
         old = len(self._sums)
         if n_tasks > old:
             length = max(n_tasks, old + old // 2, 64)
-            sums, side = np.zeros((length, *self._sums.shape[1:])), self._side.shape[1]
+            sums, about = np.zeros((length, *self._sums.shape[1:])), self._side.shape[1]
             sums[:old] = self._sums
             self._sums = sums
             more = length - old
-            self._side = np.concatenate([self._side, np.zeros((more, side))])
+            self._side = np.concatenate([self._side, np.zeros((more, about))])
             self._last_times = np.concatenate([self._last_times, np.full(more, -np.inf)])
 
     def __add__(self, other: LogStatistics) -> LogStatistics:
@@ -160,7 +160,7 @@ class LogStatistics:
             if differs.any() and self.columns.schema is None:
                 name = list(part.codes)[int(np.flatnonzero(differs)[0])]
                 raise ValueError(
-                    f"side columns must be constant within a task, but {name!r} has several"
+                    f"about columns must be constant within a task, but {name!r} has several"
                 )
         return joined
 
@@ -197,7 +197,7 @@ class LogStatistics:
                 moment=sums[d, :d].copy(),
                 count=np.asarray(sums[d + 1, d + 1]),
                 sum_of_squares=np.asarray(sums[d, d]),
-                side=self._side[code].copy() if self.columns.n_side else None,
+                about=self._side[code].copy() if self.columns.n_about else None,
             ),
             last_time=None if self.columns.time is None else float(self._last_times[code]),
         )

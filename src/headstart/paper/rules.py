@@ -144,40 +144,12 @@ class AboutEqual:
         """Holds inside the margin, fails outside, undecided across its edge."""
         second = _values(regrets, self.second)
         difference = interval(_values(regrets, self.first) - second)
-        return about_zero(difference, MARGIN * float(second.mean()))
-
-
-@dataclass(frozen=True)
-class Equals:
-    """A learner's regret is a published number: within 5 % of it, both ends of the interval."""
-
-    learner: str
-    value: float
-
-    @property
-    def difference(self) -> str:
-        """The learner's regret less the number."""
-        return f"{self.learner} − {self.value:g}"
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        """The learner; these studies have one λ."""
-        return (Side(self.learner, 1.0),)
-
-    def judge(self, regrets: xr.DataArray) -> Outcome:
-        """Holds inside the margin, fails outside of it, undecided across its edge."""
-        (side,) = self.sides
-        difference = interval(_values(regrets, side) - self.value)
-        return about_zero(difference, MARGIN * self.value)
-
-
-def about_zero(difference: Interval, margin: float) -> Outcome:
-    """Holds if the interval is inside ±margin, fails if outside, undecided across its edge."""
-    if -margin < difference.low and difference.high < margin:
-        return Outcome("holds", difference, margin)
-    if difference.low > margin or difference.high < -margin:
-        return Outcome("fails", difference, margin)
-    return Outcome("undecided", difference, margin)
+        margin = MARGIN * float(second.mean())
+        if -margin < difference.low and difference.high < margin:
+            return Outcome("holds", difference, margin)
+        if difference.low > margin or difference.high < -margin:
+            return Outcome("fails", difference, margin)
+        return Outcome("undecided", difference, margin)
 
 
 def all_equal(regrets: xr.DataArray, learners: Sequence[str], sides: Sequence[Side]) -> bool:

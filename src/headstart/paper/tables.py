@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from headstart.intervals import interval
-from headstart.paper.interpretations import ReportSection, Results
-from headstart.paper.rules import Equals, Outcome, OutcomeKind
+from headstart.paper.interpretations import ReportSection
+from headstart.paper.rules import Outcome, OutcomeKind
 from headstart.paper.verdicts import SentenceVerdict, Verdict
 from headstart.plotting.document import Table
-from headstart.plotting.numbers import interval_text, measured_text
-from headstart.studies.results import totals
+from headstart.plotting.numbers import interval_text
 
 _OUTCOMES: dict[OutcomeKind, str] = {
     "holds": "yes",
@@ -34,38 +32,6 @@ def sentence_table(
     return Table(
         ["sentence", "where", "claims", "verdict"], rows, frozenset({0, 1, 2, 3}), name="sentences"
     )
-
-
-def summary_table(verdicts: Sequence[tuple[ReportSection, Sequence[Verdict]]]) -> Table:
-    """One row per claim of several sections."""
-    rows: list[list[str]] = []
-    for section, some in verdicts:
-        for number, verdict in enumerate(some, 1):
-            cell = verdict_text(section, verdict)
-            n = str(verdict.main.difference.replications)
-            name = f"{section.name}\N{NO-BREAK SPACE}{number}"
-            rows.append([name, verdict.claim.text, cell, n])
-    return Table(["", "claim", "verdict", "n"], rows, frozenset({0, 1, 2}))
-
-
-def regret_table(sections: Sequence[ReportSection], results: Results) -> Table:
-    """Total regret of every learner, main interpretations, with published numbers in brackets."""
-    names = [learner.name for section in sections for learner in section.main.study.learners]
-    columns = []
-    for section in sections:
-        regrets = totals(results[section.main.study.name]).isel(regularization=0)
-        rules = [claim.rule for claim in section.claims]
-        theirs = {rule.learner: rule.value for rule in rules if isinstance(rule, Equals)}
-        played = [learner.name for learner in section.main.study.learners]
-        means = {name: interval(regrets.sel(learner=name).to_numpy()) for name in played}
-        columns.append(
-            {
-                name: measured_text(mean) + (f" ({theirs[name]:g})" if name in theirs else "")
-                for name, mean in means.items()
-            }
-        )
-    rows = [[name, *(column.get(name, "–") for column in columns)] for name in dict.fromkeys(names)]
-    return Table(["learner", *(section.name for section in sections)], rows)
 
 
 def verdict_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:

@@ -64,11 +64,10 @@ def plot_overview(results: xr.Dataset, path: str | Path, *, trained: int | None 
 
 def study_figures(played: StudyResults, values: Sequence[float], folder: Path) -> Iterator[Picture]:
     """Write the figures of a study, and yield each: at every learner's best λ, then at `values`."""
-    sample = bands_text(played)
     right = "" if played.reference is None else f"; right, minus {played.reference}'s"
     for value in (None, *values):
         name = "best" if value is None else f"{value:g}"
-        at = chosen_text(played, value)
+        at, sample = chosen_text(played, value), bands_text(played, played.compared(value))
         panels = [cumulative(played, value), *_one(played, difference, value)]
         caption = f"Cumulative regret{played.after}{at}{right}. {sample}"
         yield save(Picture(f"rounds-{name}", caption), folder, panels)
@@ -84,7 +83,7 @@ def study_figures(played: StudyResults, values: Sequence[float], folder: Path) -
     if len(played.study.regularization) > 1:
         panels = [sweep(played), *_one(played, sweep_difference, None)]
         same = f"{right}, all learners at the same λ" if right else ""
-        caption = f"Regret against λ{played.after}{same}. {sample}"
+        caption = f"Regret against λ{played.after}{same}. {bands_text(played)}"
         yield save(Picture("regularization", caption), folder, panels)
 
 
@@ -220,13 +219,14 @@ def minus_text(played: StudyResults) -> str:
     return f"minus {played.reference}, paired"
 
 
-def bands_text(played: StudyResults) -> str:
-    """What the bands are, and over how many independent replications."""
-    n, total = played.replications, played.study.replications
+def bands_text(played: StudyResults, values: xr.DataArray | None = None) -> str:
+    """What the bands are, and over how many independent replications of the values."""
+    n = (played.regrets if values is None else values).sizes["replication"]
     if n == 1:
         return "One replication, no bands."
-    over = f"{n} replications" if n == total else f"{n} cohorts of {total} replications"
-    return f"Bands are 95 % over {over}."
+    total = played.study.replications
+    of = f" of {total} replications" if played.counted == "cohorts" else ""
+    return f"Bands are 95 % over {n} {played.counted}{of}."
 
 
 def _one(

@@ -36,9 +36,9 @@ from headstart.plotting.numbers import (
 )
 from headstart.plotting.study_figures import chosen_text, study_figures
 from headstart.plotting.study_results import StudyResults, choose_values
-from headstart.studies.comparisons import Comparison, at_best, compare
+from headstart.studies.comparisons import Comparison, compare
 from headstart.studies.folder import StudyFolder
-from headstart.studies.results import totals
+from headstart.studies.results import at_best, totals
 from headstart.studies.study import Study
 from headstart.studies.toml import from_toml
 
@@ -49,9 +49,9 @@ _NOTES = [
     "replication. Intervals are Student's t, 95 %, over replications; ± is one standard error.",
     "Corrected p-values are Holm's, for all differences of one table together. Whether regret is "
     "less or more is decided at the 5 % level, after the correction.",
-    "A learner's best λ has the least mean regret in these same replications, which is a "
-    "little optimistic for every learner with a λ, more so with more values. With training "
-    "tasks, it is the best λ at the number N named above, also when regret is shown against N.",
+    "A learner's best λ has the least mean regret in every fourth replication; the others measure "
+    "it, so that the choice among many λ favours no learner. With training tasks, it is the best "
+    "λ at the number N named above, also when regret is shown against N.",
 ]
 
 
@@ -273,8 +273,7 @@ def paired_table(
         ]
         for one, difference in zip(comparisons, differences, strict=True)
     ]
-    n, at = played.replications, chosen_text(played, value)
-    over = "replications" if n == played.study.replications else "cohorts"
+    n, at = comparisons[0].difference.replications, chosen_text(played, value)
     family = f"{len(rows)} comparison{'' if len(rows) == 1 else 's'}"
     return Table(
         ["difference of regrets", "mean, 95 % interval", "p", "p, corrected", "regret is"],
@@ -283,7 +282,7 @@ def paired_table(
         name=name,
         records=[one.record() for one in comparisons],
         caption=f"{played.study.name}: paired differences of regret{played.after}{at}, over {n} "
-        f"{over}; p of the paired t test, and with Holm's correction for {family}.",
+        f"{played.counted}; p of the paired t test, and with Holm's correction for {family}.",
     )
 
 

@@ -7,8 +7,8 @@ from functools import cached_property
 import xarray as xr
 
 from headstart import environments
-from headstart.studies.comparisons import at_best, default_reference, playing
-from headstart.studies.results import at_training, totals
+from headstart.studies.comparisons import default_reference, playing
+from headstart.studies.results import at_best, at_training, totals
 from headstart.studies.study import Study
 
 
@@ -62,6 +62,11 @@ class StudyResults:
         """The number of independent replications; a cohort counts as one."""
         return self.regrets.sizes["replication"]
 
+    @property
+    def counted(self) -> str:
+        """What intervals count."""
+        return "replications" if self.replications == self.study.replications else "cohorts"
+
     def chosen(self, value: float | None, variable: str = "regret") -> xr.DataArray:
         """A variable at one λ, or at each learner's best (None).
 
@@ -70,20 +75,28 @@ class StudyResults:
         values = at_training(self.results, self.trained)[variable]
         if variable == "regret":
             values = values.sel(learner=self.learners)
-        return _at(values, self._totals, value)
+        return self._at(values, value)
 
     def by_training(self, value: float | None) -> xr.DataArray:
         """Regrets over (learner, trained, replication), at one λ or at each learner's best."""
         sizes = self.results["trained"].to_numpy().tolist()
         by_size = [totals(self.results, trained=n).sel(learner=self.learners) for n in sizes]
         every = xr.concat(by_size, "trained", join="exact").assign_coords(trained=sizes)
-        return _at(every, self._totals, value)
+        return self._at(every, value)
 
     def compared(self, value: float | None) -> xr.DataArray:
         """Regrets at one λ, or at each learner's best (None): (learner, replication)."""
         if value is None:
-            return at_best(self.regrets)
+            return self._at_best(self.regrets)
         return self.regrets.sel(regularization=value, method="nearest")
+
+    def _at(self, values: xr.DataArray, value: float | None) -> xr.DataArray:
+        if value is None:
+            return self._at_best(values).drop_vars("regularization")
+        return values.sel(regularization=value, method="nearest", drop=True)
+
+    def _at_best(self, values: xr.DataArray) -> xr.DataArray:
+        return at_best(self._totals, swept=self.study.swept, of=values)
 
     @cached_property
     def _totals(self) -> xr.DataArray:
@@ -103,15 +116,6 @@ def choose_values(study: Study, given: Sequence[float]) -> list[float]:
             grid = ", ".join(f"{known:.3g}" for known in study.regularization)
             raise ValueError(f"λ must be one of the study's, {grid}, got {value:g}")
     return [min(study.regularization, key=lambda known: abs(known - value)) for value in given]
-
-
-def _at(values: xr.DataArray, regrets: xr.DataArray, value: float | None) -> xr.DataArray:
-    if value is None:
-        best = regrets.mean("replication").argmin("regularization")
-        return values.isel(regularization=best.sel(learner=values["learner"])).drop_vars(
-            "regularization"
-        )
-    return values.sel(regularization=value, method="nearest", drop=True)
 
 
 # The unit of a linear reward in the published data sets; a 0/1 reward counts wins everywhere.

@@ -83,20 +83,20 @@ class Interface:
         schema = settings.get("features")
         body = {name: value for name, value in given.items() if value is not None}
         if schema is not None:
-            sides = {
-                each["name"]: side
-                for side in ("item", "context", "task")
-                for each in schema.get(side, ())
+            parts = {
+                each["name"]: part
+                for part in ("item", "context", "about")
+                for each in schema.get(part, ())
             }
-            for field, side in (("context", "context"), ("about", "task")):
-                body[field] = {n: value for n, value in known.items() if sides.get(n) == side}
+            for part in ("context", "about"):
+                body[part] = {n: value for n, value in known.items() if parts.get(n) == part}
             if isinstance(arms, Mapping):
                 arms = {
-                    arm: {n: value for n, value in row.items() if sides.get(n) == "item"}
+                    arm: {n: value for n, value in row.items() if parts.get(n) == "item"}
                     for arm, row in arms.items()
                 }
-        elif (names := settings.get("side_names")) and all(name in known for name in names):
-            body["side"] = [known[name] for name in names]
+        elif (names := settings.get("about_names")) and all(name in known for name in names):
+            body["about"] = [known[name] for name in names]
         if arms is not None:
             body["arms"] = arms
         return await self.call(key, "POST", bandit, "decisions", body=body)

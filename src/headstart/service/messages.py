@@ -30,7 +30,8 @@ Names = Annotated[list[Name], Meta(max_length=MOST_ARMS)]
 Attributes = Annotated[dict[str, object], Meta(max_length=MOST_DIMENSIONS)]
 GivenArms = Annotated[dict[Name, Features | Attributes], Meta(max_length=MOST_ARMS)]
 # What is known of a task beforehand; larger numbers would leave no digits for others.
-Side = Annotated[list[Annotated[float, Meta(ge=-1e9, le=1e9)]], Meta(max_length=MOST_DIMENSIONS)]
+# What is known of a task, in numbers.
+Known = Annotated[list[Annotated[float, Meta(ge=-1e9, le=1e9)]], Meta(max_length=MOST_DIMENSIONS)]
 # How many rewards one reward counts as.
 Weight = Annotated[float, Meta(gt=0.0, le=1e6)]
 Time = Annotated[float, Meta(ge=0.0, le=1e11)]  # seconds since 1970
@@ -80,7 +81,7 @@ class BanditConfiguration(Message):
     scales: Literal["learn"] | None = "learn"
     policy: dict[str, object] | None = None
     prior: dict[str, object] | None = None
-    side_names: list[Name] = []
+    about_names: list[Name] = []
     reward_range: tuple[float, float] | None = None
     deadline_seconds: float | None = None
     default_reward: float | None = None
@@ -136,11 +137,10 @@ class DecisionRequest(Message):
     """A task wants an arm.
 
     arms: features or attributes by id, or ids of the catalogue; if None, the whole catalogue, or
-    the items with the tag. exclude: ids that must not be chosen. side: what is known of the task
-    beforehand. n: how many arms, best first. The same idempotency_key gets the same answer.
-
-    If the bandit has a schema, `context` has the attributes of this decision, and `about` the
-    attributes of the task: the first values count, for this and all later decisions.
+    the items with the tag. exclude: ids that must not be chosen. n: how many arms, best first. The
+    same idempotency_key gets the same answer. about: what is known of the task, in numbers; if the
+    bandit has a schema, its attributes. The first values count, for this and all later decisions.
+    If the bandit has a schema, `context` has the attributes of this decision.
 
     own: the arm that the caller would serve without the service, and own_propensity: its chance. It
     is served in shadow mode, and to control tasks if `control` is "own".
@@ -150,9 +150,8 @@ class DecisionRequest(Message):
     arms: GivenArms | Names | None = None
     tag: Name | None = None
     exclude: Names = []
-    side: Side | None = None
     context: Attributes | None = None
-    about: Attributes | None = None
+    about: Attributes | Known | None = None
     n: Annotated[int, Meta(ge=1, le=1_000)] = 1
     own: Name | None = None
     own_propensity: Annotated[float, Meta(ge=LEAST_PROPENSITY, le=1.0)] | None = None
@@ -226,9 +225,8 @@ class ObservationRequest(Message):
     item: Attributes | None = None
     arm: Name | None = None
     weight: Weight = 1.0
-    side: Side | None = None
     context: Attributes | None = None
-    about: Attributes | None = None
+    about: Attributes | Known | None = None
     time: Time | None = None
     idempotency_key: Name | None = None
 
@@ -315,7 +313,7 @@ class TaskRecord(Message):
     prior_mean: list[float]  # (d,), h
     spread: list[float]  # (d,), the standard deviation of each entry of w
     noise_scale: float
-    side: list[float] | None
+    about: list[float] | None
 
 
 class PriorVersion(Message):
@@ -468,7 +466,7 @@ class LogColumns(Message):
     weight: Name | None = None
     id: Name | None = None
     time: Name | None = None
-    side: list[Name] = msgspec.field(default_factory=list)
+    about: list[Name] = msgspec.field(default_factory=list)
     task_type: Literal["str", "int"] | None = None
 
 

@@ -16,7 +16,7 @@ from headstart.service.messages import (
 )
 
 # Of the context and of tasks; the first items that are put settle the numbers of items.
-_SETTLED_SIDES = ("context", "task")
+_SETTLED = ("context", "about")
 
 
 def schema_of(configuration: BanditConfiguration) -> Features | None:
@@ -37,11 +37,11 @@ def check(schema: Features) -> None:
         check_text("the name of an attribute", name)
         for level in getattr(attribute, "levels", None) or ():
             check_text(f"levels of {name!r}", level)
-    for side in _SETTLED_SIDES:
-        unsettled = _unsettled(getattr(schema, side))
+    for part in _SETTLED:
+        unsettled = _unsettled(getattr(schema, part))
         if unsettled is not None:
             raise invalid(
-                f"features.{side} must have mean and scale for the number {unsettled!r}: "
+                f"features.{part} must have mean and scale for the number {unsettled!r}: "
                 "`headstart features infer` and hs.Features.settled compute them"
             )
 

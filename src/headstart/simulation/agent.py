@@ -302,4 +302,16 @@ def join(states: Sequence[State]) -> State:
     """The states of several groups of replications as one, in order."""
     if len(states) == 1:
         return states[0]
-    return {name: np.concatenate([state[name] for state in states]) for name in states[0]}
+    return {name: _joined([state[name] for state in states]) for name in states[0]}
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Arrays one after another; where their other axes differ in length, filled up with zeros."""
+    lengths = np.max([part.shape[1:] for part in parts], axis=0, initial=0)
+    filled = [
+        np.pad(part, [(0, 0), *((0, int(n)) for n in lengths - part.shape[1:])])
+        if part.shape[1:] != tuple(lengths)
+        else part
+        for part in parts
+    ]
+    return np.concatenate(filled)

@@ -16,7 +16,7 @@ from headstart.interfaces import (
     PriorEstimator,
     by_parts,
     check_parts,
-    n_side,
+    n_about,
     starting_prior,
 )
 from headstart.simulation.agent import State
@@ -82,7 +82,7 @@ class Learner:
 
     def play(self, state: State, rounds: Rounds) -> Episode:
         """Algorithm 1, BIAS-OFUL: play one task from the prior that the memory gives."""
-        start = self._start(state, rounds.side)
+        start = self._start(state, rounds.about)
         running_bias = self.prior.running_bias(state)
         if start.mixture is not None and running_bias is not None:
             raise ValueError("a prior whose bias moves within a task must not have a mixture")
@@ -117,14 +117,14 @@ class Learner:
                 tasks.learn(arrived)
         return tasks.completed
 
-    def _start(self, state: State, side: Floats | None) -> Prior:
+    def _start(self, state: State, about: Floats | None) -> Prior:
         """The prior of the next task, computed once for tasks that start from the same memory."""
-        if n_side(self.prior):
-            return starting_prior(self.prior, state, side)
+        if n_about(self.prior):
+            return starting_prior(self.prior, state, about)
         for known, prior in self._last:
             if known is state:
                 return prior
-        prior = starting_prior(self.prior, state, side)
+        prior = starting_prior(self.prior, state, about)
         self._last[:] = [(state, prior), *self._last[: _KEPT - 1]]
         return prior
 

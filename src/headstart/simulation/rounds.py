@@ -53,7 +53,7 @@ class Rounds:
         self.lead = task.lead
         self.horizon, self.n_arms, self.dimension = task.horizon, task.n_arms, task.dimension
         # What is known of the task before its first round, (…, p), or None.
-        self.side = task.side
+        self.about = task.about
         self._arms = by_round(task.arms, 3)
         self._payoffs = by_round(task.rewards, 2)
         self._uniforms = np.moveaxis(uniforms[..., :-1], -2, 0)
@@ -202,8 +202,8 @@ class Rounds:
             features = self._arms[rounds, self._rows, self._choices[: self._played]]
             shape = (*self.lead, self._played, self.dimension)
             statistics = TaskStatistics.from_data(features.swapaxes(0, 1).reshape(shape), rewards)
-        if self.side is not None:
-            statistics = replace(statistics, side=self.side)
+        if self.about is not None:
+            statistics = replace(statistics, about=self.about)
         return Episode(choices=choices, rewards=rewards, statistics=statistics)
 
     def _record_propensities(self, propensities: ArrayLike) -> None:

@@ -48,7 +48,7 @@ class RunningTasks:
         """The estimates for the arms of the task whose turn it is."""
         if turns.task not in self._tasks:
             none = TaskStatistics.zeros(turns.dimension, turns.lead)
-            statistics = none if turns.side is None else replace(none, side=turns.side)
+            statistics = none if turns.about is None else replace(none, about=turns.about)
             known = self._all if self._share else self.completed
             self._tasks[turns.task] = _RunningTask(statistics, known)
         task = self._tasks[turns.task]
@@ -84,7 +84,7 @@ class RunningTasks:
     def _start(self, task: _RunningTask) -> Prior:
         """The prior from other tasks; a bias that moves includes the task's own rewards."""
         others = self._others(task)
-        start = starting_prior(self._prior, others, task.statistics.side)
+        start = starting_prior(self._prior, others, task.statistics.about)
         if not self._moves:
             return start
         moved = self._prior.prior(self._prior.absorb(others, task.statistics))

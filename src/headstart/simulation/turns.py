@@ -96,9 +96,9 @@ class Turns:
         return task
 
     @property
-    def side(self) -> Floats | None:
+    def about(self) -> Floats | None:
         """What is known of this task before its first round, (…, p), or None."""
-        return self._rounds[self.task].side
+        return self._rounds[self.task].about
 
     @property
     def arms(self) -> Floats:

@@ -3,12 +3,11 @@
 from headstart.studies.comparisons import (
     Comparison,
     Comparisons,
-    at_best,
     compare,
     compare_pairs,
 )
 from headstart.studies.folder import StudyFolder
-from headstart.studies.results import at_training, independent, totals
+from headstart.studies.results import at_best, at_training, independent, totals
 from headstart.studies.runner import run
 from headstart.studies.study import LearnerSpec, Study
 from headstart.studies.summary import LearnerSummary, Summary, summarise

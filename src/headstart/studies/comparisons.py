@@ -6,7 +6,7 @@ each replication, and their interval is Student's t over replications.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -19,7 +19,11 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.frames import as_html, frame
 from headstart.intervals import CONFIDENCE, Interval, interval
-from headstart.studies.results import independent
+from headstart.learners import MetaLinEXP3
+from headstart.policies import Uniform
+from headstart.priors import Fixed
+from headstart.simulation.learner import Learner
+from headstart.studies.results import DIMENSIONS, at_best, independent
 from headstart.studies.study import LearnerSpec, Study
 
 # What is compared: values by learner and replication, or results that have them.
@@ -106,53 +110,6 @@ class Comparisons(tuple[Comparison, ...]):
         return as_html(self.to_frame())
 
 
-def at_best(
-    values: xr.DataArray, *, largest: bool = False, swept: Collection[str] | None = None
-) -> xr.DataArray:
-    """Every learner at its best λ in hindsight.
-
-    The minimum over a grid is a little optimistic: each λ was chosen by the same replications.
-
-    Parameters
-    ----------
-    values : DataArray over (learner, regularization, replication)
-        Such as `totals(results)`.
-    largest : bool, default False
-        Whether the largest mean is best, rather than the smallest.
-    swept : collection of str, optional
-        The learners that use the grid, `Study.swept`. By default, learners whose numbers differ
-        from one λ to another.
-
-    Returns
-    -------
-    DataArray over (learner, replication)
-        Its coordinate `regularization` is the best λ of each learner; NaN for learners that do not
-        use the grid.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from headstart.studies import at_best
-    >>> totals = xr.DataArray(
-    ...     [[[4.0, 6.0], [1.0, 3.0]]],
-    ...     dims=("learner", "regularization", "replication"),
-    ...     coords={"learner": ["RR"], "regularization": [0.1, 1.0]},
-    ... )
-    >>> best = at_best(totals)
-    >>> best.regularization.item(), best.mean().item()
-    (1.0, 2.0)
-    """
-    means = values.mean("replication")
-    index = means.argmax("regularization") if largest else means.argmin("regularization")
-    chosen = values.isel(regularization=index).transpose("learner", "replication")
-    if swept is None:
-        same = (values == values.isel(regularization=0)).all(["regularization", "replication"])
-        follows = ~same if values.sizes["regularization"] > 1 else xr.ones_like(same)
-    else:
-        follows = values["learner"].isin(list(swept))
-    return chosen.assign_coords(regularization=chosen["regularization"].where(follows))
-
-
 def compare(
     values: Values,
     reference: str | None = None,
@@ -165,8 +122,9 @@ def compare(
     Parameters
     ----------
     values : DataArray over (learner, replication), Dataset or DataFrame
-        The values; rounds and tasks are summed. For the results of `simulate`, the regret is used.
-        A DataFrame has a column per learner and a row per replication.
+        The values; rounds and tasks are summed. For the results of `simulate`, the regret is used,
+        for those of a study the regret of each learner `at_best`. A DataFrame has a column per
+        learner and a row per replication.
     reference : str, optional
         The name of a learner, by default the first.
     learners : sequence of str, optional
@@ -237,6 +195,13 @@ def compare_pairs(values: Values, pairs: Sequence[tuple[str, str]]) -> Compariso
         np.asarray((table.sel(learner=one) - table.sel(learner=other)).to_numpy())
         for one, other in pairs
     ]
+    return compare_differences(pairs, differences)
+
+
+def compare_differences(
+    pairs: Sequence[tuple[str, str]], differences: Sequence[Floats]
+) -> Comparisons:
+    """Pairs of learners by the differences of their values in each replication, as one family."""
     p_values = [paired_p_value(each) for each in differences]
     return Comparisons(
         Comparison(
@@ -258,12 +223,17 @@ def _by_replication(values: Values) -> xr.DataArray:
             "values must be a labelled array over (learner, replication), such as results.regret, "
             f"got {type(values).__name__}"
         )
+    if table.isnull().any():
+        raise ValueError("values must not be missing or NaN: each learner plays every replication")
     table = table.sum([name for name in ("task", "round") if name in table.dims])
     if "cohort" in table.coords:
         table = independent(table.to_dataset(name="values"))["values"]
-    for name in table.dims:
-        if name not in {"learner", "replication"} and table.sizes[name] == 1:
-            table = table.isel({name: 0}, drop=True)
+    table = table.squeeze(
+        [n for n in table.dims if n not in {"learner", "replication"} and table.sizes[n] == 1],
+        drop=True,
+    )
+    if set(table.dims) == {"learner", "regularization", "replication"}:
+        table = at_best(table)
     if set(table.dims) != {"learner", "replication"}:
         others = [f"{name}=…" for name in table.dims if name not in {"learner", "replication"}]
         hint = f"; choose with values.sel({', '.join(others)})" if others else ""
@@ -276,8 +246,14 @@ def _by_replication(values: Values) -> xr.DataArray:
 def _of_frame(table: pd.DataFrame) -> xr.DataArray:
     """A column per learner and a row per replication; or regrets with both as columns."""
     if {"learner", "replication", "regret"} <= {*table.index.names, *table.columns}:
-        regret = table.groupby(["learner", "replication"], sort=False)["regret"].sum()
-        table = regret.unstack("learner")
+        rows = table.reset_index() if any(table.index.names) else table
+        over = [name for name in DIMENSIONS if name in rows]
+        regret = rows.set_index(over)["regret"].to_xarray()
+        regret = regret.sel(learner=rows["learner"].unique())
+        if "cohort" in rows:
+            cohorts = rows.groupby("replication")["cohort"].first().to_xarray()
+            regret = regret.assign_coords(cohort=cohorts)
+        return regret
     return xr.DataArray(
         checks.floats("values", table.to_numpy()).T,
         {"learner": [str(name) for name in table.columns]},
@@ -330,15 +306,18 @@ def _learning(study: Study) -> list[LearnerSpec]:
     return [one for one in study.learners if one.specs()]
 
 
-# Methods that start every task from zero.
-_COLD = {"itl", "lin_ts"}
-
-
 def _rank(learner: LearnerSpec) -> int:
-    if learner.method is not None:
-        return 0 if learner.method.kind in _COLD else 1
-    ignores = learner.policy is not None and learner.policy.kind == "Uniform"
-    prior = learner.prior
-    zero = prior is not None and prior.kind in {"Fixed", "Fixed.zero"}
-    from_zero = zero and prior is not None and "bias" not in prior.settings
-    return 2 if ignores else 0 if from_zero else 1
+    """0 if it starts every task from zero, 2 if it plays at random, else 1."""
+    parts = [part for spec in learner.specs().values() for part in spec.nested()]
+    asked = set().union(*(part.placeholders() for part in parts)) - {"regularization"}
+    # What asks the environment does not start from zero; own code may be gone.
+    if asked or any(":" in part.kind for part in parts):
+        return 1
+    agent = learner.build(learner.name, lambda _: 1.0)
+    if isinstance(agent, MetaLinEXP3):
+        return 0 if agent.start == "none" else 1
+    if not isinstance(agent, Learner):
+        return 1
+    if isinstance(agent.policy, Uniform):
+        return 2
+    return 0 if isinstance(agent.prior, Fixed) and not np.any(agent.prior.bias) else 1

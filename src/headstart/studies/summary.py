@@ -12,20 +12,14 @@ import xarray as xr
 from headstart import checks
 from headstart.frames import as_html, frame
 from headstart.intervals import Interval, interval
-from headstart.studies.comparisons import (
-    Comparison,
-    at_best,
-    compare,
-    default_reference,
-    playing,
-)
-from headstart.studies.results import totals
+from headstart.studies.comparisons import Comparison, compare, default_reference, playing
+from headstart.studies.results import at_best, totals
 from headstart.studies.study import Study
 
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerSummary:
-    """A learner at the λ with least regret.
+    """A learner at its best λ (`at_best`).
 
     Attributes
     ----------
@@ -65,6 +59,8 @@ class Summary:
         The name of the reference.
     comparisons : sequence of Comparison
         The other learners against it.
+    cohorts : bool
+        Whether intervals count cohorts of replications that share users.
 
     Examples
     --------
@@ -80,6 +76,7 @@ class Summary:
     learners: Sequence[LearnerSummary]
     reference: str | None
     comparisons: Sequence[Comparison]
+    cohorts: bool = False
 
     def to_frame(self) -> pd.DataFrame:
         """A row per learner: its λ, regret and reward, and the difference from the reference."""
@@ -157,7 +154,7 @@ def summarise(
     """
     study.check_trained(trained)
     regret, reward = (totals(results, name, trained) for name in ("regret", "reward"))
-    best = at_best(regret, swept=study.swept)
+    best, gained = (at_best(regret, swept=study.swept, of=of) for of in (regret, reward))
     chosen = default_reference(study) if reference is None else reference
     learners = playing(study)
     after = study.training_tasks[-1] if trained is None else trained
@@ -165,23 +162,23 @@ def summarise(
         checks.one_of("reference", chosen, learners)
     return Summary(
         trained=after if study.protocol == "train-then-test" else None,
-        learners=[_learner(name, best, reward) for name in map(str, best["learner"].to_numpy())],
+        learners=[_learner(name, best, gained) for name in map(str, best["learner"].to_numpy())],
         reference=chosen,
         comparisons=[]
         if chosen is None
         else compare(best, chosen, [name for name in learners if name != chosen]),
+        cohorts="cohort" in results.coords,
     )
 
 
 def _learner(name: str, best: xr.DataArray, reward: xr.DataArray) -> LearnerSummary:
-    mine, gained = best.sel(learner=name), reward.sel(learner=name)
+    mine = best.sel(learner=name)
     value = float(mine["regularization"])
-    at = gained.isel(regularization=0) if math.isnan(value) else gained.sel(regularization=value)
     return LearnerSummary(
         learner=name,
         regularization=None if math.isnan(value) else value,
         regret=interval(mine.to_numpy()),
-        reward=interval(at.to_numpy()),
+        reward=interval(reward.sel(learner=name).to_numpy()),
     )
 
 

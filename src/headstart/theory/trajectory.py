@@ -266,7 +266,7 @@ def running_prior(
     """
     chosen = _chosen(task, choices)
     moving = prior.running_bias(memory)
-    estimate = RunningEstimate(starting_prior(prior, memory, task.side))
+    estimate = RunningEstimate(starting_prior(prior, memory, task.about))
     passed = [estimate.prior]
     for t in range(task.horizon):
         estimate.observe(chosen[..., t, :], rewards[..., t])

@@ -141,9 +141,9 @@ def test_user_attributes_are_the_tasks_side_information() -> None:
     environment = _environment(user_attributes=attributes)
     prepared = environment.prepare(3, np.random.default_rng(0))
     task = prepared.sample(2, 3, np.random.default_rng(1))
-    assert task.side is not None
+    assert task.about is not None
     users = [environment.filtered.user_names[group[0]] for group in prepared.groups]
-    np.testing.assert_array_equal(task.side[:, 0], users)
+    np.testing.assert_array_equal(task.about[:, 0], users)
     with pytest.raises(ValueError, match="must include every user, got none for"):
         _environment(user_attributes={})
     attributes[int(TABLE.user_names[3])] = [1.0]

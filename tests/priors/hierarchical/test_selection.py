@@ -5,7 +5,7 @@ import pytest
 
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
-from headstart.kernels import FactorModel, climb
+from headstart.kernels import FactorModel, climb, new_direction
 from headstart.priors import Hierarchical
 from headstart.priors.hierarchical.factors import Candidate, thin_tasks
 from headstart.priors.hierarchical.recent import RecentTasks
@@ -72,3 +72,14 @@ def test_ten_tasks_support_two_directions_and_no_chance_ones() -> None:
     # and 24 of 24. Counting every parameter N/(N − r) times found both in 60 %.
     assert shared.count(2) >= 16
     assert isotropic.count(0) >= 22
+
+
+def test_information_below_zero_by_rounding_is_none() -> None:
+    candidate = _candidate(1.0, 1.0)
+    expected = candidate.expected._replace(
+        projected=np.full_like(candidate.expected.projected, -1e-20),
+        gradients=np.zeros_like(candidate.expected.gradients),
+    )
+    direction, gain = new_direction(candidate.tasks, expected)
+    assert gain == 0.0
+    np.testing.assert_array_equal(direction, 0.0)

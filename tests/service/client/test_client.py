@@ -80,7 +80,7 @@ def test_every_method_has_a_typed_answer(client: Client, fake: FakeService) -> N
     assert news.put(BanditConfiguration(dimension=2)).name == "news"
     assert [each.name for each in client.bandits()] == ["news"]
     assert isinstance(news.view(), BanditView)
-    answer = news.decide("u", {"a": np.array([1.0, 0.0])}, exclude=["b"], side=np.zeros(2), n=1)
+    answer = news.decide("u", {"a": np.array([1.0, 0.0])}, exclude=["b"], about=np.zeros(2), n=1)
     assert (answer.task, answer.arms[0].arm) == ("u", "a")
     assert news.reward(answer.id, 1.0, weight=0.5).outcome == "paid"
     assert news.observe("u", 1.0, features=np.ones(2)).outcome == "paid"
@@ -282,7 +282,7 @@ def test_values_of_numpy_and_pandas_are_sent_as_what_they_are(
     assert sorted(item.id for item in items) == ["7", "a"]
     answer = news.decide(np.int64(17), n=int(np.int64(1)))  # type: ignore[arg-type]
     assert answer.task == "17"
-    many = news.decide_many([DecisionRequest(task=np.int64(3), side=np.zeros(1))])  # type: ignore[arg-type]
+    many = news.decide_many([DecisionRequest(task=np.int64(3), about=np.zeros(1))])  # type: ignore[arg-type]
     assert len(many) == 1
     numbers: dict[str, Any] = {"value": np.float32(0.5), "weight": np.int64(1)}
     (paid,) = news.reward_many([RewardRequest(decision=np.str_(answer.id), **numbers)])

@@ -15,7 +15,7 @@ from headstart.service.messages import (
 FEATURES = hs.Features(
     item=[hs.Number("price")],
     context=[hs.Flag("rain")],
-    task=[hs.Category("country", levels=["de", "fr"]), hs.Flag("adult")],
+    about=[hs.Category("country", levels=["de", "fr"]), hs.Flag("adult")],
     cross=[("country", "price")],
 )
 ITEMS = {"tea": {"price": 3.0}, "rum": {"price": 21.0}}
@@ -48,6 +48,6 @@ def test_what_one_process_is_told_counts_in_the_other(postgresql: str) -> None:
         assert shown(one, context=context, about={"country": "de"}) == expected({**french})
         assert shown(one, context=context) == expected({**french})
         other.refresh("shop")
-        assert one.task("shop", "ann").side == schema.encode_task(french).tolist()
+        assert one.task("shop", "ann").about == schema.encode_about(french).tolist()
         assert one.task("shop", "ann").n_rewards == 4
         one.erase("shop", "ann")

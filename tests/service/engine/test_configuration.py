@@ -23,20 +23,20 @@ def test_settings_have_the_names_and_defaults_of_live_use() -> None:
 
 
 def test_an_own_prior_takes_the_side_information_that_is_named(tmp_path: Path) -> None:
-    given: dict[str, Any] = {"dimension": D, "side_names": ["age", "member"]}
+    given: dict[str, Any] = {"dimension": D, "about_names": ["age", "member"]}
     right: list[dict[str, Any]] = [
         {"class": "Hierarchical"},
-        {"class": "Hierarchical", "n_side": 2},
+        {"class": "Hierarchical", "n_about": 2},
     ]
-    wrong: list[dict[str, Any]] = [{"class": "Pooled"}, {"class": "Hierarchical", "n_side": 1}]
+    wrong: list[dict[str, Any]] = [{"class": "Pooled"}, {"class": "Hierarchical", "n_about": 1}]
     with shop(str(tmp_path / "store.sqlite")) as service:
         for i, spec in enumerate(right):
             service.put_bandit(f"own{i}", BanditConfiguration(prior=spec, **given))
-        request = DecisionRequest(task="ann", side=[0.5, 1.0], arms={"a": [1.0] * D})
+        request = DecisionRequest(task="ann", about=[0.5, 1.0], arms={"a": [1.0] * D})
         (answer,) = service.decide("own0", [request]).result(120)
         assert not isinstance(answer, ServiceError)
         for spec in wrong:
-            with pytest.raises(ServiceError, match=r"side_names must be the . names"):
+            with pytest.raises(ServiceError, match=r"about_names must be the . names"):
                 service.put_bandit("other", BanditConfiguration(prior=spec, **given))
 
 
@@ -44,7 +44,7 @@ def test_names_must_not_break_lines(tmp_path: Path) -> None:
     category = {"type": "category", "name": "brand", "levels": ["a", "b\r"]}
     wrong: list[dict[str, Any]] = [
         {"feature_names": ["a", "b\n"]},
-        {"dimension": 1, "side_names": ["a\x7f"]},
+        {"dimension": 1, "about_names": ["a\x7f"]},
         {"features": {"item": [{"type": "flag", "name": "is\tnew"}]}},
         {"features": {"item": [category]}},
     ]

@@ -87,7 +87,7 @@ REFUSED = [
     (DecisionRequest(task="new", tag="none"), "one of the catalogue's, got 'none'"),
     (DecisionRequest(task="new", n=K + 1), f"at most the {K} available arms"),
     (DecisionRequest(task="new", exclude=[f"item{k}" for k in range(K)]), "leave at least one"),
-    (DecisionRequest(task="new", side=[1.0]), "side must be the 0 numbers"),
+    (DecisionRequest(task="new", about=[1.0]), "about must be the 0 numbers"),
 ]
 
 

@@ -119,13 +119,13 @@ def test_an_erased_task_is_gone_from_the_prior_too(store: str) -> None:
 
 def test_a_task_with_side_information_can_be_erased(store: str) -> None:
     """Before and after it has learned more than the prior has counted."""
-    with shop(store, side_names=["age"]) as service:
+    with shop(store, about_names=["age"]) as service:
         for i in range(12):
-            for answer in decided(service, f"u{i}", side=[i / 12]):
+            for answer in decided(service, f"u{i}", about=[i / 12]):
                 paid(service, [answer.id], float(i % 3))
         service.refresh("shop")
         for number, name in enumerate(("u4", "u5"), 1):
-            (answer,) = decided(service, "u5", side=[5 / 12])
+            (answer,) = decided(service, "u5", about=[5 / 12])
             paid(service, [answer.id], 1.0)
             service.erase("shop", name)
             assert service.prior("shop").n_tasks == 12 - number

@@ -19,7 +19,7 @@ GOLDEN = json.loads(FILE.read_text(encoding="utf-8"))
 SHOP = hs.Features(
     item=[hs.Number("price"), hs.Category("brand"), hs.Tags("genres", buckets=4)],
     context=[hs.Category("user.device", levels=["phone", "desktop"])],
-    task=[hs.Category("country", levels=["de", "fr"])],
+    about=[hs.Category("country", levels=["de", "fr"])],
     cross=[("country", "price")],
 )
 ITEMS: dict[str, dict[str, Any]] = {
@@ -71,8 +71,8 @@ def test_the_golden_vectors(real: tuple[httpx.Client, Service], from_catalogue: 
         decided = {"task": f"u{i}", "arms": arms, **told}
         made = client.post(f"{path}/decisions", json=[decided]).raise_for_status().json()
         assert features_of(client, made[0]["id"], "golden") == vector["x"]
-        side = client.get(f"{path}/tasks/u{i}").raise_for_status().json()["side"]
-        assert bits(side) == vector["z"]
+        about = client.get(f"{path}/tasks/u{i}").raise_for_status().json()["about"]
+        assert bits(about) == vector["z"]
         seen = {"task": f"v{i}", "value": 1.0, "item": vector["item"], **told}
         seen = seen if not from_catalogue else {**seen, "item": None, "arm": f"{i}"}
         found = client.post(f"{path}/observations", json=seen).raise_for_status().json()
@@ -134,8 +134,8 @@ def test_what_is_first_told_of_a_task_counts_after_a_restart_too(tmp_path: Path)
                 reward = {"decision": made["id"], "value": 1.0}
                 client.post(f"{PATH}/rewards", json=reward).raise_for_status()
             service.refresh("shop")
-            side = client.get(f"{PATH}/tasks/u").json()["side"]
-            assert side == schema.encode_task({"country": "fr"}).tolist()
+            about = client.get(f"{PATH}/tasks/u").json()["about"]
+            assert about == schema.encode_about({"country": "fr"}).tolist()
 
 
 DEEP: dict[str, Any] = {"price": 1}
@@ -180,7 +180,7 @@ BAD_REQUESTS: list[dict[str, Any]] = [
     {"context": {"price": 1}},
     {"about": {"country": ["de"]}},
     {"about": {"town": "x"}},
-    {"side": [1.0, 0.0, 0.0]},
+    {"about": [1.0, 0.0, 0.0]},
     {"arms": {"tea": [1.0, 2.0]}},
     {"arms": {}},
 ]
@@ -215,7 +215,7 @@ BAD_SCHEMAS: list[tuple[dict[str, Any], int]] = [
     ({"features": {"context": [{"type": "number", "name": "age"}]}}, 422),
     ({"features": {"item": [{"type": "vector", "name": "v", "size": 5_000}]}}, 422),
     ({"features": SHOP.plain(), "dimension": 3}, 422),
-    ({"features": SHOP.plain(), "side_names": ["age"]}, 422),
+    ({"features": SHOP.plain(), "about_names": ["age"]}, 422),
 ]
 
 

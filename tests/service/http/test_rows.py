@@ -98,9 +98,9 @@ def test_a_weight_must_be_one_that_leaves_the_others_to_count(client: Caller) ->
 
 
 def test_side_information_must_leave_digits_for_that_of_others(client: Caller) -> None:
-    answer = client.post(DECISIONS, json=GOOD | {"side": [0.5, 1e40]})
+    answer = client.post(DECISIONS, json=GOOD | {"about": [0.5, 1e40]})
     assert answer.status_code == 422
-    assert "$.side[1]" in answer.json()["detail"]
+    assert "$.about[1]" in answer.json()["detail"]
 
 
 def test_a_batch_chooses_so_many_arms_at_most(client: Caller, fake: FakeService) -> None:

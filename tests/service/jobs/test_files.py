@@ -191,8 +191,8 @@ def test_a_refused_request_changes_nothing(jobs: Jobs, service: Service, data: P
         (
             422,
             "shop",
-            FitRequest(files=["a.csv"], columns=LogColumns(side=["age"])),
-            "side must be the 0 columns",
+            FitRequest(files=["a.csv"], columns=LogColumns(about=["age"])),
+            "about must be the 0 columns",
         ),
     ):
         with pytest.raises(ServiceError, match=words) as error:

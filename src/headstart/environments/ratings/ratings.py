@@ -112,7 +112,7 @@ class Ratings:
         rewards.check(self.reward, self.shift, self.noise_scale)
         if not self.disliked < self.liked:
             raise ValueError(f"disliked must be below liked={self.liked}, got {self.disliked}")
-        _ = self.sides
+        _ = self.abouts
 
     @classmethod
     def from_frame(
@@ -178,7 +178,7 @@ class Ratings:
         )
 
     @cached_property
-    def sides(self) -> Floats | None:
+    def abouts(self) -> Floats | None:
         """The attributes of the users after the filter, (n, p)."""
         if self.user_attributes is None:
             return None
@@ -307,5 +307,5 @@ class PreparedRatings:
             shift=settings.shift,
             noise_scale=settings.noise_scale,
             rng=rng,
-            side=None if settings.sides is None else settings.sides[users],
+            about=None if settings.abouts is None else settings.abouts[users],
         )

@@ -52,20 +52,20 @@ def read_task(content: bytes, layout: Layout) -> tuple[Floats, ItemRows]:
 
 
 def contribution_bytes(contribution: Contribution) -> bytes:
-    """What the memory counts for a task: position, T, q, b, lower triangle of V, side, items."""
+    """What the memory counts for a task: position, T, q, b, lower triangle of V, about, items."""
     task = contribution.task
     numbers = [contribution.position, float(task.count), float(task.sum_of_squares)]
     lower = task.gram[np.tril_indices(task.dimension)]
-    side = np.empty(0) if task.side is None else task.side
-    return packed(np.concatenate([numbers, task.moment, lower, side])) + rows_bytes(items_of(task))
+    about = np.empty(0) if task.about is None else task.about
+    return packed(np.concatenate([numbers, task.moment, lower, about])) + rows_bytes(items_of(task))
 
 
-def read_contribution(content: bytes, dimension: int, n_side: int) -> Contribution:
+def read_contribution(content: bytes, dimension: int, n_about: int) -> Contribution:
     """The contribution that `contribution_bytes` wrote."""
     length = 3 + dimension + dimension * (dimension + 1) // 2
-    end = 8 * (length + n_side)
+    end = 8 * (length + n_about)
     numbers = floats(content[:end])
-    checks.shape("the contribution", numbers, (length + n_side,), "(n,)")
+    checks.shape("the contribution", numbers, (length + n_about,), "(n,)")
     gram = np.zeros((dimension, dimension))
     gram[np.tril_indices(dimension)] = numbers[3 + dimension : length]
     task = checks.trusted(
@@ -74,7 +74,7 @@ def read_contribution(content: bytes, dimension: int, n_side: int) -> Contributi
         moment=numbers[3 : 3 + dimension],
         count=np.array(numbers[1]),
         sum_of_squares=np.array(numbers[2]),
-        side=numbers[length:] if n_side else None,
+        about=numbers[length:] if n_about else None,
         items=read_rows(content[end:], dimension),
     )
     return Contribution(task, float(numbers[0]))
@@ -84,7 +84,7 @@ def read_contribution(content: bytes, dimension: int, n_side: int) -> Contributi
 class Model:
     """What a bandit is made of, without its data: a policy, a prior and settings for d features.
 
-    unknown_side: the side information (p,) of a task about which nothing is known; None if every
+    unknown_about: the side information (p,) of a task about which nothing is known; None if every
     task must have some, or the prior takes none.
     """
 
@@ -93,7 +93,7 @@ class Model:
     prior: PriorEstimator
     settings: Settings
     feature_names: FeatureNames
-    unknown_side: Floats | None = None
+    unknown_about: Floats | None = None
 
     @cached_property
     def _empty(self) -> Population:

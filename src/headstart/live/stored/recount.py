@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
-from headstart.interfaces import n_side
+from headstart.interfaces import n_about
 from headstart.live._item_effects import itemized
 from headstart.live._population import Contribution, Population, State
 from headstart.live._rows import (
@@ -35,7 +35,7 @@ class StoredTask:
     task: int
     state: bytes
     contribution: bytes | None  # what the memory counts for it
-    side: Floats | None = None
+    about: Floats | None = None
     changed: bool = True  # whether the memory counts an earlier state
     moves: bool = False  # whether it should get the newest prior
     control: bool = False  # whether it keeps its prior
@@ -71,7 +71,7 @@ def recount(
         if scaled is not None:
             memory, erased = _beginning_with(scaled, memory, model), ()
             tasks = [replace(task, changed=True, contribution=None) for task in tasks]
-    population, size = model.population(memory), n_side(model.prior)
+    population, size = model.population(memory), n_about(model.prior)
     gone = [read_contribution(content, model.dimension, size) for content in erased]
     if gone:
         population.install(population.take_out(gone))
@@ -99,7 +99,7 @@ def _count(
 ) -> dict[int, Contribution | None]:
     """Count the tasks that changed. Returns what the memory then counts for every task."""
     counted: dict[int, Contribution | None] = {}
-    size = n_side(model.prior)
+    size = n_about(model.prior)
     for task in tasks:
         content = task.contribution
         counted[task.task] = (
@@ -127,9 +127,9 @@ def _count(
 def _statistics(population: Population, task: StoredTask, model: Model) -> TaskStatistics:
     row, items = read_task(task.state, population.layout)
     statistics = population.layout.finished_statistics(row)
-    if n_side(model.prior):  # without it, side information may still be in the features
-        side = model.unknown_side if task.side is None else task.side
-        statistics = statistics if side is None else replace(statistics, side=side)
+    if n_about(model.prior):  # without it, side information may still be in the features
+        about = model.unknown_about if task.about is None else task.about
+        statistics = statistics if about is None else replace(statistics, about=about)
     return itemized(statistics, items)
 
 
@@ -151,7 +151,7 @@ def _moved(
         if not task.moves and not population.is_outdated(row[PRIOR_TASKS], counted=is_counted):
             continue
         state = population.state
-        start, n_others = population.starting_from_others(state, contribution, task.side)
+        start, n_others = population.starting_from_others(state, contribution, task.about)
         row[FIRST_PENDING], row[COUNTED] = NONE, AS_IT_IS if is_counted else NOT_COUNTED
         if contribution is not None:
             row[COUNTED_AT] = contribution.position

@@ -83,7 +83,7 @@ class StoredTasks:
         model.check_storable()
         population = model.population()
         self._tasks = Tasks(population.layout, model.settings, model.feature_names)
-        self._tasks.unknown_side = model.unknown_side
+        self._tasks.unknown_about = model.unknown_about
         self._memory = Memory(self._tasks, population)
         stream = UniformStream(np.random.default_rng())
         self._chooser = Chooser(model.policy, self._memory, stream)
@@ -117,14 +117,14 @@ class StoredTasks:
         """
         memory.install(self._memory.population, start, effects)
 
-    def open(self, task: int, side: Floats | None = None) -> None:
+    def open(self, task: int, about: Floats | None = None) -> None:
         """Open a new task, with side information (p,) if there is any."""
-        if side is not None:
-            self._tasks.sides[task] = side
+        if about is not None:
+            self._tasks.abouts[task] = about
         slot = self._memory.start(task)
         self._tasks.rows[slot, COUNTED] = self._mark
 
-    def load(self, task: int, state: bytes, *, side: Floats | None = None) -> None:
+    def load(self, task: int, state: bytes, *, about: Floats | None = None) -> None:
         """Load a stored task."""
         layout = self._tasks.layout
         finished, items = read_task(state, layout)
@@ -135,19 +135,19 @@ class StoredTasks:
         self.drop(task)
         self._tasks.open(task, row)
         self._tasks.items.adopt(task, items)
-        if side is not None:
-            self._tasks.sides[task] = side
+        if about is not None:
+            self._tasks.abouts[task] = about
 
-    def know(self, task: int, side: Floats) -> None:
+    def know(self, task: int, about: Floats) -> None:
         """Note the side information (p,) of a task that was opened without any."""
-        self._tasks.sides[task] = side
+        self._tasks.abouts[task] = about
 
     def drop(self, task: int) -> None:
         """Drop a task; the store has it."""
         if task in self._tasks.slots:
             self._tasks.close(task)
             self._tasks.items.drop(task)
-            self._tasks.sides.pop(task, None)
+            self._tasks.abouts.pop(task, None)
 
     def state(self, task: int) -> bytes:
         """The bytes to store for a task."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -16,7 +15,7 @@ from headstart.interfaces import Memory
 from headstart.priors import _memories
 from headstart.priors.hierarchical import grid
 from headstart.priors.hierarchical.factors import MAX_RANK, Directions, FactorFit
-from headstart.priors.hierarchical.isotropic import IsotropicFit, Variances
+from headstart.priors.hierarchical.isotropic import IsotropicFit
 from headstart.priors.hierarchical.normal import Normal, mixture
 from headstart.priors.hierarchical.recent import RecentTasks
 from headstart.priors.hierarchical.sums import Spectrum, Sums
@@ -29,8 +28,6 @@ _VARIANCE_RATIO = 2.0
 # quarter of the stored tasks are new.
 _REFIT_SHARE = 8.0
 _LATEST_SHARE = 4.0
-# How much the binary logarithm of a constant may differ from a whole number.
-_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +46,7 @@ class Hierarchical:
     covariance : {"factor", "isotropic"}, default "factor"
         "factor" is Σ₀ = τ²I + LLᵀ, with as many directions L as the latest 64 tasks support,
         possibly none; "isotropic" is Σ₀ = τ²I. The mean is over all tasks.
-    intercept : bool, default False
-        Whether the last feature is a constant 1, which you append. Its coefficient is an offset of
-        the rewards, and is scaled like the other features. If the last feature's mean square does
-        not fit a constant 1, there is a warning.
-    n_side : int, default 0
+    n_about : int, default 0
         p: tasks carry side information z (p,), and their mean is h + Hz if that predicts them
         better (the latest 256 tasks decide).
 
@@ -72,80 +65,60 @@ class Hierarchical:
     """
 
     covariance: Literal["factor", "isotropic"] = "factor"
-    intercept: bool = False
-    n_side: int = 0
+    n_about: int = 0
     # The mean task explains at least this many times the variance of the noise; set in live use.
     _least_signal: float = 0.0
 
     def __post_init__(self) -> None:
         checks.one_of("covariance", self.covariance, ("factor", "isotropic"))
-        checks.count("n_side", self.n_side, least=0)
+        checks.count("n_about", self.n_about, least=0)
 
     @property
     def _stores_tasks(self) -> bool:
-        return self.covariance == "factor" or self.n_side > 0
+        return self.covariance == "factor" or self.n_about > 0
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
         """Empty sums, without a unit of λ."""
         memory = {"unit": np.zeros(lead)}
         memory |= Sums.zeros(dimension, len(grid.LAMBDAS), lead).to_memory()
         if self._stores_tasks:
-            memory |= RecentTasks.zeros(dimension, lead, n_side=self.n_side).to_memory()
-            memory |= FactorFit.zeros(dimension, lead, self.n_side).to_memory()
+            memory |= RecentTasks.zeros(dimension, lead, n_about=self.n_about).to_memory()
+            memory |= FactorFit.zeros(dimension, lead, self.n_about).to_memory()
         return memory
 
     def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
         """Add the task to the sums of every λ. The first task with features sets λ's unit."""
-        side = None if task.side is None else task.side[..., None, :]
+        about = None if task.about is None else task.about[..., None, :]
         one = replace(
             task,
             gram=task.gram[..., None, :, :],
             moment=task.moment[..., None, :],
             count=task.count[..., None],
             sum_of_squares=task.sum_of_squares[..., None],
-            side=side,
+            about=about,
         )
         return self._refitted(self._added(memory, one, weight))
 
     def recount(self, memory: Memory, before: TaskStatistics, after: TaskStatistics) -> Memory:
-        """The memory with tasks replaced by tasks, both in stacks (…, k), with one fit at the end.
-
-        Parameters
-        ----------
-        memory : mapping of str to ndarray
-            The memory, which must not be modified.
-        before, after : TaskStatistics
-            The tasks to take out, as they were added, and those to add.
-
-        Returns
-        -------
-        mapping of str to ndarray
-        """
+        """The memory with tasks replaced by others, both (…, k), with one fit at the end."""
         return self._refitted(self._added(self._added(memory, before, -1.0), after, 1.0))
 
     def _added(self, memory: Memory, tasks: TaskStatistics, weight: float) -> Memory:
         """The memory with a stack of tasks (…, k), without a new fit."""
-        self._check_side(tasks.side, tasks.lead)
+        self._check_about(tasks.about, tasks.lead)
         if not tasks.count.size:
             return memory
-        if self.intercept and not _ends_in_a_constant(tasks):
-            warnings.warn(
-                "Hierarchical(intercept=True) takes the last feature of every arm as the constant "
-                "1, and got another: append a 1 to every arm's features, or leave intercept out",
-                stacklevel=3,
-            )
-        unit = self._unit(memory, tasks)
-        scaled = self._scaled(tasks, unit[..., None])
-        spectrum = Spectrum.of(scaled)
+        unit = _unit(memory, tasks)
+        spectrum = Spectrum.of(tasks)
         regularizations = grid.regularizations(unit)[..., None, :]
-        sums = Sums.of_task(scaled, regularizations, spectrum).over_tasks()
+        sums = Sums.of_task(tasks, regularizations, spectrum).over_tasks()
         after = dict(memory) | {"unit": unit} | _memories.add(memory, sums.to_memory(), weight)
         if self._stores_tasks:
             recent = RecentTasks.from_memory(memory)
             if weight > 0.0:
-                recent = recent.with_tasks(scaled, weight, spectrum)
+                recent = recent.with_tasks(tasks, weight, spectrum)
             else:
-                recent = recent.without_tasks(scaled)
+                recent = recent.without_tasks(tasks)
             after |= recent.to_memory()
         return after
 
@@ -162,11 +135,6 @@ class Hierarchical:
         The fit starts from the fit of the memory that has seen more tasks.
         """
         unit = np.where(memory["unit"] > 0.0, memory["unit"], other["unit"])
-        if self.intercept and (grid.steps(other["unit"], unit) != 0).any():
-            raise ValueError(
-                "memories with an intercept can be merged only if their features have one size, "
-                f"got units {memory['unit']} and {other['unit']}"
-            )
         one, two = (
             Sums.from_memory(part).shifted(grid.steps(part["unit"], unit)).to_memory()
             for part in (memory, other)
@@ -186,31 +154,28 @@ class Hierarchical:
         if not self._stores_tasks:
             return memory
         lead, dimension = memory["unit"].shape, memory["ridges"].shape[-1]
-        nothing = FactorFit.zeros(dimension, lead, self.n_side)
+        nothing = FactorFit.zeros(dimension, lead, self.n_about)
         return self._refitted(dict(memory) | nothing.to_memory())
 
-    def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
+    def prior(self, memory: Memory, about: Floats | None = None) -> Prior:
         """N(h, Σ₀ + S̄) and the noise scale, given side information (…, p); None: unknown.
 
         ITL's prior before any reward. Its mixture has three components: the posterior below and
         above the median of λ, that is, tasks less and more alike, and an outlier.
         """
-        if side is not None:
-            self._check_side(side, memory["unit"].shape)
+        if about is not None:
+            self._check_about(about, memory["unit"].shape)
         initial = self._initial(memory)
-        # With x = Dx' the parameter is w = Dw', where D is 1 except for the intercept.
-        scales = self._factors(memory["unit"], initial.mean.shape[-1])
         if not (memory["count"] > 0.0).any():  # the same, without d³ work
-            start, none = initial.scaled(scales), np.zeros(memory["unit"].shape)
-            return start.prior(
-                noise_degrees_of_freedom=none, mixture=mixture(start, start, start, none > 0)
+            none = np.zeros(memory["unit"].shape)
+            return initial.prior(
+                noise_degrees_of_freedom=none, mixture=mixture(initial, initial, initial, none > 0)
             )
-        lower, upper, whole = self._next_task(memory, side, initial)
+        lower, upper, whole = self._next_task(memory, about, initial)
         known = whole.noise_variance > 0.0
         differ = known & (lower.average_variance > _VARIANCE_RATIO * upper.average_variance)
         lower, upper, outlier, start = (
-            normal.where(known, initial).scaled(scales)
-            for normal in (lower, upper, whole.outlier(), whole)
+            normal.where(known, initial) for normal in (lower, upper, whole.outlier(), whole)
         )
         return start.prior(
             noise_degrees_of_freedom=np.where(known, memory["count"], 0.0),
@@ -218,7 +183,7 @@ class Hierarchical:
         )
 
     def _next_task(
-        self, memory: Memory, side: Floats | None, initial: Normal
+        self, memory: Memory, about: Floats | None, initial: Normal
     ) -> tuple[Normal, Normal, Normal]:
         """The next task below and above the median of λ, and on the whole."""
         isotropic = IsotropicFit(memory, self._least_signal)
@@ -228,10 +193,10 @@ class Hierarchical:
         recent, fit = RecentTasks.from_memory(memory), FactorFit.from_memory(memory)
         if (fit.structured & (recent.present > 0)).all():
             # The isotropic prior is not needed, and at d = 500 it takes most of the time.
-            whole = fit.next_task(recent, isotropic, initial, side)
+            whole = fit.next_task(recent, isotropic, initial, about)
             return whole, whole, whole
         lower, upper = isotropic.halves()
-        whole = fit.next_task(recent, isotropic, lower.moment_matched(upper), side)
+        whole = fit.next_task(recent, isotropic, lower.moment_matched(upper), about)
         lower, upper = (whole.where(fit.structured, half) for half in (lower, upper))
         return lower, upper, whole
 
@@ -253,36 +218,11 @@ class Hierarchical:
         """None: for given λ and ρ, a constant bias gives the same estimates as a refreshed one."""
         return
 
-    def variances(self, memory: Memory) -> Variances:
-        """The most likely variances (restricted maximum likelihood) of Σ₀ = τ²I; 0 at first.
-
-        Parameters
-        ----------
-        memory : mapping of str to ndarray
-            The memory.
-
-        Returns
-        -------
-        Variances
-        """
-        return IsotropicFit(memory, self._least_signal).most_likely()
-
     def directions(self, memory: Memory) -> Directions:
-        """The directions along which tasks differ, with covariance "factor".
-
-        Parameters
-        ----------
-        memory : mapping of str to ndarray
-            The memory.
-
-        Returns
-        -------
-        Directions
-        """
+        """The directions along which tasks differ, with covariance "factor"."""
         if self.covariance != "factor":
             raise ValueError(f'covariance must be "factor" for directions, got {self.covariance!r}')
-        scales = self._factors(memory["unit"], memory["ridges"].shape[-1])
-        return FactorFit.from_memory(memory).directions(scales)
+        return FactorFit.from_memory(memory).directions()
 
     def _initial(self, memory: Memory) -> Normal:
         """The distribution of a task before any reward."""
@@ -292,48 +232,19 @@ class Hierarchical:
         mean = np.zeros((*unit.shape, dimension))
         return Normal(mean, covariance, np.ones(unit.shape), mean_covariance=covariance)
 
-    def _unit(self, memory: Memory, tasks: TaskStatistics) -> Floats:
-        """The unit of λ, from the mean ‖x‖² of the first tasks with features, (…); 0 before."""
-        diagonal = np.diagonal(tasks.gram, axis1=-2, axis2=-1)
-        square = (diagonal[..., :-1] if self.intercept else diagonal).sum((-2, -1))
-        unit = grid.unit(square / np.maximum(tasks.count.sum(-1), 1.0))
-        return np.where(memory["unit"] > 0.0, memory["unit"], unit)
-
-    def _factors(self, unit: Floats, dimension: int) -> Floats:
-        """The diagonal of D, (…, d), which gives the constant feature the others' norm."""
-        factors = np.ones((*unit.shape, dimension))
-        if self.intercept:
-            factors[..., -1] = np.sqrt(np.where(unit > 0.0, unit, 1.0))
-        return factors
-
-    def _scaled(self, task: TaskStatistics, unit: Floats) -> TaskStatistics:
-        """The statistics of Dx."""
-        if not self.intercept:
-            return task
-        scales = self._factors(unit, task.dimension)
-        return replace(
-            task,
-            gram=scales[..., :, None] * task.gram * scales[..., None, :],
-            moment=scales * task.moment,
-        )
-
-    def _check_side(self, side: Floats | None, lead: tuple[int, ...]) -> None:
+    def _check_about(self, about: Floats | None, lead: tuple[int, ...]) -> None:
         """Raise unless the side information is (…, p); it is ignored if p is 0."""
-        if self.n_side == 0:
+        if self.n_about == 0:
             return
-        if side is None:
-            raise ValueError(f"tasks must have {self.n_side} numbers of side information, got none")
-        checks.side("side", side, lead, self.n_side)
+        if about is None:
+            raise ValueError(
+                f"tasks must have {self.n_about} numbers of side information, got none"
+            )
+        checks.about("about", about, lead, self.n_about)
 
 
-def _ends_in_a_constant(task: TaskStatistics) -> bool:
-    """Whether the last feature may be the constant 1, by its mean square.
-
-    Live use divides features by powers of two if their sizes are far apart.
-    """
-    square, count = task.gram[..., -1, -1], task.count
-    known = count > 0.0
-    if (known & (square <= 0.0)).any():
-        return False
-    power = np.log2(np.where(known, square, 1.0) / np.where(known, count, 1.0)) / 2.0
-    return bool((np.abs(power - np.round(power)) < _ROUNDING).all())
+def _unit(memory: Memory, tasks: TaskStatistics) -> Floats:
+    """The unit of λ, from the mean ‖x‖² of the first tasks with features, (…); 0 before."""
+    square = np.trace(tasks.gram, axis1=-2, axis2=-1).sum(-1)
+    unit = grid.unit(square / np.maximum(tasks.count.sum(-1), 1.0))
+    return np.where(memory["unit"] > 0.0, memory["unit"], unit)

@@ -63,7 +63,7 @@ class Directions:
 class FactorFit:
     """The fitted models, (…) each; rank 0 if nothing is fitted or tasks share no direction.
 
-    `side_variances` are 0 where side information is not used.
+    `about_variances` are 0 where side information is not used.
     """
 
     # The number of tasks needed before anything beyond the isotropic prior is fitted.
@@ -75,11 +75,11 @@ class FactorFit:
     fitted_task: Floats  # (…), τ²
     fitted_mean: Floats  # (…), κ²
     fitted_along: Floats  # (…), ω
-    side_variances: Floats  # (…, p)
+    about_variances: Floats  # (…, p)
     fitted_at: Floats  # (…), the number of tasks seen when it was fitted
 
     @classmethod
-    def zeros(cls, dimension: int, lead: tuple[int, ...], n_side: int) -> "FactorFit":
+    def zeros(cls, dimension: int, lead: tuple[int, ...], n_about: int) -> "FactorFit":
         """Nothing fitted."""
         return cls(
             loadings=np.zeros((*lead, dimension, MAX_RANK)),
@@ -88,7 +88,7 @@ class FactorFit:
             fitted_task=np.zeros(lead),
             fitted_mean=np.zeros(lead),
             fitted_along=np.ones(lead),
-            side_variances=np.zeros((*lead, n_side)),
+            about_variances=np.zeros((*lead, n_about)),
             fitted_at=np.zeros(lead),
         )
 
@@ -104,7 +104,7 @@ class FactorFit:
     @property
     def structured(self) -> Booleans:
         """Where tasks share directions, or side information helps, (…)."""
-        return np.asarray((self.rank > 0) | (self.side_variances > 0.0).any(-1))
+        return np.asarray((self.rank > 0) | (self.about_variances > 0.0).any(-1))
 
     def refitted(
         self, recent: RecentTasks, due: Booleans, isotropic: IsotropicFit, *, rank: int
@@ -125,9 +125,8 @@ class FactorFit:
             tasks = thin_tasks(recent, i)
             model = self.model(i)
             if model.noise <= 0.0 and initial is not None:
-                noise, task = float(initial.noise[i]), float(initial.task[i])
-                means = np.array([initial.mean[i]])
-                model = model._replace(noise=noise, task=task, means=means)
+                noise, task, mean = (float(variance[i]) for variance in initial)
+                model = model._replace(noise=noise, task=task, means=np.array([mean]))
             most = min(rank, MAX_RANK, len(tasks.weights) - 1, tasks.designs.shape[-1])
             least, greatest = limits[i]
             bounds = Limits(float(least), float(greatest), most)
@@ -142,11 +141,11 @@ class FactorFit:
             fit.rank[i] = n_columns
             fit.fitted_noise[i], fit.fitted_task[i] = chosen.noise, chosen.task
             fit.fitted_mean[i], fit.fitted_along[i] = chosen.means[0], chosen.along
-            fit.side_variances[i] = chosen.means[1:] if len(chosen.means) > 1 else 0.0
+            fit.about_variances[i] = chosen.means[1:] if len(chosen.means) > 1 else 0.0
         return fit
 
-    def directions(self, scales: Floats) -> Directions:
-        """The directions, with features of these scales (…, d)."""
+    def directions(self) -> Directions:
+        """The directions along which tasks differ."""
         u, values, _ = np.linalg.svd(self.loadings, full_matrices=False)
         along = (values**2).sum(-1)
         total = along + self.fitted_task * self.loadings.shape[-2]
@@ -154,14 +153,16 @@ class FactorFit:
         loadings[..., : values.shape[-1]] = u * values[..., None, :]
         return Directions(
             rank=self.rank,
-            loadings=scales[..., None] * loadings,
+            loadings=loadings,
             share=np.where(total > 0.0, along / np.where(total > 0.0, total, 1.0), 0.0),
         )
 
     def model(self, i: tuple[int, ...]) -> FactorModel:
         """The model of one replication."""
-        rank, side = int(self.rank[i]), self.side_variances[i]
-        means = np.concatenate([self.fitted_mean[i][None], side[: len(side) * (side > 0.0).any()]])
+        rank, about = int(self.rank[i]), self.about_variances[i]
+        means = np.concatenate(
+            [self.fitted_mean[i][None], about[: len(about) * (about > 0.0).any()]]
+        )
         loadings = np.ascontiguousarray(self.loadings[i][:, :rank])
         return FactorModel(
             loadings,
@@ -172,7 +173,7 @@ class FactorFit:
         )
 
     def next_task(
-        self, recent: RecentTasks, isotropic: IsotropicFit, whole: Normal, side: Floats | None
+        self, recent: RecentTasks, isotropic: IsotropicFit, whole: Normal, about: Floats | None
     ) -> Normal:
         """The next task where there is structure, given its side information; `whole` elsewhere.
 
@@ -196,15 +197,15 @@ class FactorFit:
             expected = expect(tasks, model)
             z = np.zeros(n_regressors)
             z[0] = 1.0
-            if side is not None and n_regressors > 1:
-                z[1:] = _standardised(recent, i, side[i])
+            if about is not None and n_regressors > 1:
+                z[1:] = _standardised(recent, i, about[i])
             coefficients = expected.coefficients.reshape(n_regressors, dimension)
             blocks = expected.mean_covariance.reshape(
                 n_regressors, dimension, n_regressors, dimension
             )
             mean_covariance[i] = np.einsum("a,b,aibj->ij", z, z, blocks)
             own = mean_covariance[i] * (1.0 + model.loadings.shape[1])
-            if side is None and n_regressors > 1:
+            if about is None and n_regressors > 1:
                 regressors = tasks.regressors[:, 1:]
                 scatter = (tasks.weights[:, None] * regressors).T @ regressors
                 scatter /= tasks.weights.sum()
@@ -227,13 +228,13 @@ class FactorFit:
 
 
 def thin_tasks(recent: RecentTasks, i: tuple[int, ...]) -> ThinTasks:
-    """The stored tasks of one replication; their regressors are 1 and standardised sides."""
+    """The stored tasks of one replication; their regressors are 1 and standardised abouts."""
     weights = recent.weights[i]
     designs, rewards, squares = thin_rewards(recent.designs[i], recent.moments[i], weights)
     kept = weights > 0.0
-    regressors = np.ones((len(designs), 1 + recent.sides.shape[-1]))
-    if recent.sides.shape[-1]:
-        regressors[:, 1:] = _standardised(recent, i, recent.sides[i][kept])
+    regressors = np.ones((len(designs), 1 + recent.abouts.shape[-1]))
+    if recent.abouts.shape[-1]:
+        regressors[:, 1:] = _standardised(recent, i, recent.abouts[i][kept])
     return ThinTasks(
         designs=designs,
         rewards=rewards,
@@ -245,13 +246,13 @@ def thin_tasks(recent: RecentTasks, i: tuple[int, ...]) -> ThinTasks:
     )
 
 
-def _standardised(recent: RecentTasks, i: tuple[int, ...], side: Floats) -> Floats:
+def _standardised(recent: RecentTasks, i: tuple[int, ...], about: Floats) -> Floats:
     """Side information (…, p), centred and scaled by its moments over the stored tasks."""
     weights = recent.weights[i][:, None] / recent.weights[i].sum()
-    mean = (weights * recent.sides[i]).sum(0)
-    deviation = np.sqrt((weights * (recent.sides[i] - mean) ** 2).sum(0))
+    mean = (weights * recent.abouts[i]).sum(0)
+    deviation = np.sqrt((weights * (recent.abouts[i] - mean) ** 2).sum(0))
     varies = deviation > 1e-9 * np.abs(mean)
-    return np.asarray(np.where(varies, (side - mean) / np.where(varies, deviation, 1.0), 0.0))
+    return np.asarray(np.where(varies, (about - mean) / np.where(varies, deviation, 1.0), 0.0))
 
 
 @dataclass(frozen=True)
@@ -346,8 +347,8 @@ def select(
         candidates.append(_resized(fitted(used, start, limits, _TRIAL_STEPS), limits))
     if n_regressors > 1:
         other = plain if used is tasks else tasks
-        side = np.full(other.regressors.shape[-1] - 1, start.task)
-        start = start._replace(means=np.concatenate([start.means[:1], side]))
+        about = np.full(other.regressors.shape[-1] - 1, start.task)
+        start = start._replace(means=np.concatenate([start.means[:1], about]))
         candidates.append(_resized(fitted(other, start, limits, _TRIAL_STEPS), limits))
     sound = [candidate for candidate in candidates if candidate is not None]
     return min(sound, key=lambda candidate: candidate.criterion, default=None)

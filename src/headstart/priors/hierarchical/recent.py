@@ -35,12 +35,12 @@ class RecentTasks:
     residuals: Floats  # (…, W), of rewards from their least squares fit
     freedoms: Floats  # (…, W), the residuals' degrees of freedom
     weights: Floats  # (…, W), how much each task counts; 0 where there is none
-    sides: Floats  # (…, W, p), side information
+    abouts: Floats  # (…, W, p), side information
     seen: Floats  # (…)
     arrivals: Floats  # (…, W), the task's number on arrival, from 1; 0 for no task
 
     @classmethod
-    def zeros(cls, dimension: int, lead: tuple[int, ...], *, n_side: int = 0) -> "RecentTasks":
+    def zeros(cls, dimension: int, lead: tuple[int, ...], *, n_about: int = 0) -> "RecentTasks":
         """No tasks."""
         none = np.zeros((*lead, 0))
         return cls(
@@ -51,7 +51,7 @@ class RecentTasks:
             residuals=none,
             freedoms=none,
             weights=none,
-            sides=np.zeros((*lead, 0, n_side)),
+            abouts=np.zeros((*lead, 0, n_about)),
             seen=np.zeros(lead),
             arrivals=none,
         )
@@ -83,14 +83,14 @@ class RecentTasks:
         """
         arrived = tasks.count > 0.0
         number = self.seen[..., None] + np.cumsum(arrived, -1)
-        side = np.zeros((*tasks.lead, 0)) if tasks.side is None else tasks.side
+        about = np.zeros((*tasks.lead, 0)) if tasks.about is None else tasks.about
         added = {
             **thin(tasks, spectrum),
             "moments": tasks.moment,
             "counts": tasks.count,
             "sums_of_squares": tasks.sum_of_squares,
             "weights": np.where(arrived, weight, 0.0),
-            "sides": side[..., : self.sides.shape[-1]],
+            "abouts": about[..., : self.abouts.shape[-1]],
             "arrivals": np.where(arrived, number, 0.0),
         }
         return self._joined(added, seen=self.seen + arrived.sum(-1))

@@ -290,9 +290,8 @@ class Bandit:
         *,
         tag: str | None = None,
         exclude: Iterable[str] = (),
-        side: Vector | None = None,
         context: Attributes | None = None,
-        about: Attributes | None = None,
+        about: Vector | Attributes | None = None,
         n: int = 1,
         own: str | None = None,
         own_propensity: float | None = None,
@@ -310,12 +309,10 @@ class Bandit:
             Choose among the catalogue's items with this tag.
         exclude : iterable of str, optional
             The ids of arms that may not be chosen.
-        side : sequence of float, optional
-            What is known of the task beforehand, as numbers. Only the first value counts.
         context : mapping of str to object, optional
             With a schema, the attributes of this decision.
-        about : mapping of str to object, optional
-            With a schema, the attributes of the task. The first values count.
+        about : sequence of float or mapping of str to object, optional
+            What is known of the task: numbers, or with a schema attributes. The first values count.
         n : int, default 1
             How many arms to choose; each is a separate decision.
         own : str, optional
@@ -334,9 +331,8 @@ class Bandit:
             arms=wire.arms_of(arms),
             tag=tag,
             exclude=[str(arm) for arm in exclude],
-            side=wire.vector(side),
             context=wire.attributes(context),
-            about=wire.attributes(about),
+            about=None if about is None else wire.arm(about),
             n=n,
             own=own,
             own_propensity=own_propensity,
@@ -427,9 +423,8 @@ class Bandit:
         item: Attributes | None = None,
         arm: str | None = None,
         weight: float = 1.0,
-        side: Vector | None = None,
         context: Attributes | None = None,
-        about: Attributes | None = None,
+        about: Vector | Attributes | None = None,
         time: float | None = None,
         idempotency_key: str | None = None,
     ) -> ObservationAnswer:
@@ -449,12 +444,10 @@ class Bandit:
             The id of the choice in the catalogue.
         weight : float, default 1.0
             How many times the reward counts.
-        side : sequence of float, optional
-            What is known of the task beforehand, as numbers.
         context : mapping of str to object, optional
             With a schema, the attributes of the choice's context.
-        about : mapping of str to object, optional
-            With a schema, the attributes of the task.
+        about : sequence of float or mapping of str to object, optional
+            What is known of the task: numbers, or with a schema attributes. The first values count.
         time : float, optional
             When it happened, in seconds since 1970; now by default.
         idempotency_key : str, optional
@@ -471,9 +464,8 @@ class Bandit:
             item=wire.attributes(item),
             arm=arm,
             weight=weight,
-            side=wire.vector(side),
             context=wire.attributes(context),
-            about=wire.attributes(about),
+            about=None if about is None else wire.arm(about),
             time=time,
             idempotency_key=idempotency_key,
         )

@@ -227,14 +227,15 @@ def _is_named(given: Vector | Attributes) -> bool:
     return hasattr(given, "keys")
 
 
-def _arm(given: Vector | Attributes) -> list[float] | dict[str, object]:
+def arm(given: Vector | Attributes) -> list[float] | dict[str, object]:
+    """Attributes or numbers in the form of a request."""
     return (attributes(given) if _is_named(given) else vector(given)) or []
 
 
 def arms_of(arms: Arms) -> dict[str, list[float] | dict[str, object]] | list[str] | None:
     """Arms in the form of a request: by id, with features or attributes; ids; None for all."""
     if isinstance(arms, Mapping):
-        return {str(name): _arm(given) for name, given in arms.items()}
+        return {str(name): arm(given) for name, given in arms.items()}
     if is_table(arms):
         raise ValueError(
             "arms must be features or attributes by id, or ids, got a table: `items.put` takes one"

@@ -12,7 +12,7 @@ from headstart.service.dashboard.formats import number
 
 _TIMES = " × "
 _SHOWN_LEVELS = 3  # of those that share a column
-_SIDES = {"item": "items", "context": "context", "task": "tasks"}
+_PARTS = {"item": "items", "context": "context", "about": "tasks"}
 
 
 class Words:
@@ -105,8 +105,8 @@ def table(schema: Features) -> list[dict[str, str]]:
     """A schema as rows: each attribute, what it is of, and what becomes of it."""
     rows = [
         {"name": one.name, "of": words, "kind": one.kind, "columns": _becomes(one)}
-        for side, words in _SIDES.items()
-        for one in getattr(schema, side)
+        for part, words in _PARTS.items()
+        for one in getattr(schema, part)
     ]
     sizes = np.bincount(schema.groups)
     crosses = zip(schema.group_names, sizes.tolist(), strict=True)

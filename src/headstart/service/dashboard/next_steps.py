@@ -94,8 +94,8 @@ def _decision(bandit: BanditRow, ids: list[str]) -> dict[str, Any]:
     body: dict[str, Any] = {"task": "user-1"}
     if not ids:
         body["arms"] = {item["id"]: item.get("attributes") or item.get("features")}
-    if settings.side_names:
-        body["side"] = [0.0] * len(settings.side_names)
+    if settings.about_names:
+        body["about"] = [0.0] * len(settings.about_names)
     if settings.shadow or settings.control == "own":
         body["own"] = ids[0] if ids else item["id"]
     return body

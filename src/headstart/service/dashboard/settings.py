@@ -69,7 +69,7 @@ _ROWS: dict[tuple[str, ...], tuple[str, Callable[[BanditConfiguration], str]]] =
     ),
     ("policy",): ("Policy", lambda c: _spec(c.policy, repr(defaults.POLICY))),
     ("prior",): ("Prior", lambda c: _spec(c.prior, "Hierarchical()")),
-    ("side_names",): ("Known of a task", lambda c: _names(c.side_names) or "nothing"),
+    ("about_names",): ("Known of a task", lambda c: _names(c.about_names) or "nothing"),
     ("control_share",): ("Share of control tasks", lambda c: _percent(c.control_share)),
     ("control",): ("Control", lambda c: SERVED[c.control]),
     ("shadow",): (

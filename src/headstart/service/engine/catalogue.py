@@ -168,7 +168,7 @@ def _encoded(items: dict[str, dict[str, Any]], schema: Features) -> Floats:
     except ValueError as error:
         raise invalid(str(error)) from None
     if schema.is_fixed:
-        matrix = schema.arms(matrix, schema.encode_context(None), schema.encode_task(None))
+        matrix = schema.arms(matrix, schema.encode_context(None), schema.encode_about(None))
     return matrix
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from headstart import checks, specs
 from headstart.features import Features
-from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator, n_side
+from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator, n_about
 from headstart.live import defaults
 from headstart.live.inputs import Groups
 from headstart.live.settings import Change, Settings, names
@@ -30,7 +30,7 @@ REWARD_RANGE = (-1e9, 1e9)
 
 _SETTINGS = names(stored=True)
 # These say how to read the stored tasks, so they must not change.
-_FIXED = ("prior", "side_names", *sorted({*_SETTINGS} - {*names(Change.ALWAYS, stored=True)}))
+_FIXED = ("prior", "about_names", *sorted({*_SETTINGS} - {*names(Change.ALWAYS, stored=True)}))
 
 
 def dimension_of(configuration: BanditConfiguration) -> int:
@@ -57,7 +57,7 @@ def _schema_of(configuration: BanditConfiguration) -> Features | None:
     except (ValueError, TypeError) as error:
         raise invalid(str(error)) from error
     if schema is not None:
-        for name in ("dimension", "feature_names", "side_names"):
+        for name in ("dimension", "feature_names", "about_names"):
             if getattr(configuration, name):
                 raise invalid(f"{name} must not be given with features, got both")
         if schema.dimension > MOST_DIMENSIONS:
@@ -78,27 +78,27 @@ def model_of(configuration: BanditConfiguration, clock: Callable[[], float]) -> 
 
 def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[], float]) -> Model:
     schema = _schema_of(configuration)
-    size = len(configuration.side_names) if schema is None else schema.n_task
+    size = len(configuration.about_names) if schema is None else schema.n_about
     policy: Any = defaults.POLICY
     if configuration.policy is not None:
         policy = specs.rebuild(configuration.policy, "policies", where="policy")
-    prior: Any = defaults.prior_for(schema, len(configuration.side_names))
+    prior: Any = defaults.prior_for(schema, len(configuration.about_names))
     if configuration.prior is not None:
         prior = specs.rebuild(configuration.prior, "priors", where="prior")
-        if schema is None and getattr(prior, "n_side", None) == 0:  # it takes as many as named
-            prior = dataclasses.replace(prior, n_side=size)
+        if schema is None and getattr(prior, "n_about", None) == 0:  # it takes as many as named
+            prior = dataclasses.replace(prior, n_about=size)
     if not isinstance(prior, LivePriorEstimator):
         raise ValueError(f"prior must support live use, got {configuration.prior}")
-    taken = n_side(cast("PriorEstimator", prior))
+    taken = n_about(cast("PriorEstimator", prior))
     if schema is not None and taken not in (0, size):
         raise ValueError(
-            f"prior must have n_side = {size}, the columns of the tasks' attributes, or 0, "
+            f"prior must have n_about = {size}, the columns of the tasks' attributes, or 0, "
             f"got {taken}"
         )
     if schema is None and taken != size:
         raise ValueError(
-            f"side_names must be the {taken} names that the prior takes (Hierarchical takes any), "
-            f"got {configuration.side_names}"
+            f"about_names must be the {taken} names that the prior takes (Hierarchical takes any), "
+            f"got {configuration.about_names}"
         )
     options = {name: getattr(configuration, name) for name in _SETTINGS}
     if configuration.reward_range is None:
@@ -116,7 +116,7 @@ def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[
         prior=cast("PriorEstimator", prior),
         settings=settings,
         feature_names=names,
-        unknown_side=schema.encode_task(None) if schema is not None and taken else None,
+        unknown_about=schema.encode_about(None) if schema is not None and taken else None,
     )
 
 
@@ -138,7 +138,7 @@ def completed(
 
 def check(configuration: BanditConfiguration) -> None:
     """Raise if the tasks of a bandit could not be stored, or its prior not be computed."""
-    for what in ("feature_names", "side_names"):
+    for what in ("feature_names", "about_names"):
         for name in getattr(configuration, what) or ():
             check_text(what, name)
     model = model_of(configuration, lambda: 0.0)

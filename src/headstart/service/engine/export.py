@@ -45,7 +45,7 @@ COLUMNS = {
     "chance": "double",
     "catalogue": "int64",
     "offered": "binary",
-    "side": "binary",
+    "about": "binary",
 }
 # The columns with the same names in the table of decisions.
 _KEPT = [
@@ -72,7 +72,7 @@ def rows(
     """
     c, last = decisions.c, first_id(start)
     query = (
-        select(decisions, tasks.c.name, tasks.c.control, tasks.c.side)
+        select(decisions, tasks.c.name, tasks.c.control, tasks.c.about)
         .join(tasks, tasks.c.id == c.task)
         .where(c.bandit == bandit.id, c.id < first_id(end))
         .order_by(c.id)
@@ -98,7 +98,7 @@ def _row(row: Any) -> dict[str, Any]:
         "status": DECISION_STATUS[row["status"]],
         "reward": None if waits else row["value"],
         "weight": None if waits else row["weight"],
-        "side": row["side"],
+        "about": row["about"],
         "features": floats(row["features"]),
     }
 

@@ -129,7 +129,7 @@ def _task(row: TaskToCount) -> StoredTask:
         task=row.id,
         state=row.state,
         contribution=row.content,
-        side=None if row.side is None else floats(row.side),
+        about=None if row.about is None else floats(row.about),
         changed=row.changed == 1,
         moves=row.moves == 1,
         control=bool(row.control),

@@ -43,8 +43,8 @@ def task_record(connection: Connection, bandit: BanditRow, model: Model, name: s
     if row is None:
         raise not_found(f"bandit {bandit.name!r} has no task {name!r}")
     rows = StoredTasks(model)
-    side = None if row.side is None else floats(row.side)
-    rows.load(row.id, row.state, side=side)
+    about = None if row.about is None else floats(row.about)
+    rows.load(row.id, row.state, about=about)
     view = rows.view(row.id)
     estimate = view.estimate
     spread = view.noise_scale * estimate.widths(np.eye(model.dimension))
@@ -62,7 +62,7 @@ def task_record(connection: Connection, bandit: BanditRow, model: Model, name: s
         prior_mean=estimate.prior.bias.tolist(),
         spread=spread.tolist(),
         noise_scale=view.noise_scale,
-        side=None if side is None else side.tolist(),
+        about=None if about is None else about.tolist(),
     )
 
 

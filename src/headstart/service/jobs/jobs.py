@@ -8,7 +8,7 @@ from typing import Unpack
 from sqlalchemy import ColumnElement, Connection, delete, update
 
 from headstart.features import Features
-from headstart.interfaces import n_side
+from headstart.interfaces import n_about
 from headstart.live.stored import Model
 from headstart.service.engine.configuration import model_of
 from headstart.service.engine.priors import memory_that_counts
@@ -250,10 +250,10 @@ def _check_columns(model: Model, named: LogColumns, features: Features | None) -
         raise invalid(
             f"features must be in the order of the bandit's, {list(order)}, got {list(names)}"
         )
-    if features is None and columns.n_side not in (0, n_side(model.prior)):
+    if features is None and columns.n_about not in (0, n_about(model.prior)):
         raise invalid(
-            f"side must be the {n_side(model.prior)} columns that the prior takes, "
-            f"got {columns.n_side}"
+            f"about must be the {n_about(model.prior)} columns that the prior takes, "
+            f"got {columns.n_about}"
         )
     if model.settings.half_life_seconds is not None and columns.time is None:
         raise invalid("a half-life in seconds needs a column of times: give time, got none")

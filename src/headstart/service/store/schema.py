@@ -89,7 +89,7 @@ tasks = Table(
     Column("changed", SmallInteger, nullable=False),  # 1: the prior has not counted its state yet
     Column("counted_in", Integer, nullable=False),  # the prior that last counted it; 0 if none did
     Column("moves", SmallInteger, nullable=False),  # 1: it waits for a newer prior
-    Column("side", LargeBinary),  # (p,)
+    Column("about", LargeBinary),  # (p,)
     Column("state", LargeBinary, nullable=False),  # the row of live use, without the inverse
     UniqueConstraint("bandit", "name"),
     Index("tasks_last_used", "bandit", "last_used"),

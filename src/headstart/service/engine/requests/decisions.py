@@ -143,7 +143,7 @@ def decide(
             if isinstance(answer, DecisionAnswer) and choice.entry is not None:
                 keys.note(choice.request, answer, choice.entry.id)
     batch.write()
-    if bandit.schema is not None and bandit.schema.n_task:
+    if bandit.schema is not None and bandit.schema.n_about:
         right = (c for c in wanted if isinstance(answers[c.place], DecisionAnswer))
         pairs = [(c.entry, c.told) for c in right if c.entry is not None]
         know_all(transaction, bandit, new_of(pairs).values())
@@ -191,11 +191,10 @@ def _find_tasks(
     # Tasks that learn a default with their decisions will change.
     lock = bandit.model.settings.default_reward is not None
     found: dict[str, TaskEntry | ServiceError] = {**by_names(transaction, bandit, names, lock=lock)}
-    new: dict[str, list[float] | Floats | None] = {}
+    new: dict[str, Floats | None] = {}
     for choice in wanted:
         if choice.task not in found and (choice.task not in new or new[choice.task] is None):
-            about = choice.told.about
-            new[choice.task] = choice.request.side if about is None else about
+            new[choice.task] = choice.told.about
     found |= open_all(transaction, bandit, new)
     for choice in wanted:
         task = found[choice.task]

@@ -110,11 +110,11 @@ def _tasks(
 ) -> dict[str, TaskEntry | ServiceError]:
     names = {str(each.task) for each, _ in requests}
     found: dict[str, TaskEntry | ServiceError] = {**by_names(transaction, bandit, names, lock=True)}
-    new: dict[str, list[float] | Floats | None] = {}
+    new: dict[str, Floats | None] = {}
     for each, tell in requests:
         name = str(each.task)
         if name not in found and new.get(name) is None:
-            new[name] = each.side if tell.about is None else tell.about
+            new[name] = tell.about
     return found | open_all(transaction, bandit, new)
 
 

@@ -4,13 +4,12 @@ import random
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-import numpy as np
 from sqlalchemy import Connection, bindparam, case, delete, insert, select, text, update
 from sqlalchemy.dialects import postgresql
 
 from headstart import checks
 from headstart.arrays import Floats, floats, packed
-from headstart.interfaces import n_side
+from headstart.interfaces import n_about
 from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError, check_name, invalid, not_found
@@ -109,27 +108,27 @@ def _kept(
         before = bandit.by_number(task.id)
         if before is not None:
             bandit.drop([before])
-        bandit.rows(task).load(task.id, state, side=_side_of(task))
+        bandit.rows(task).load(task.id, state, about=_about_of(task))
         bandit.keep(task)
         tasks.append(task)
     transaction.touch(bandit, tasks)
     return tasks
 
 
-def _side_of(task: TaskEntry) -> Floats | None:
-    return None if task.side is None else floats(task.side)
+def _about_of(task: TaskEntry) -> Floats | None:
+    return None if task.about is None else floats(task.about)
 
 
 def open_all(
-    transaction: Transaction, bandit: Bandit, sides: Mapping[str, list[float] | Floats | None]
+    transaction: Transaction, bandit: Bandit, abouts: Mapping[str, Floats | None]
 ) -> dict[str, TaskEntry | ServiceError]:
     """Open new tasks, with what is known of them beforehand."""
     opened: dict[str, TaskEntry | ServiceError] = {}
-    names = sorted(sides)
+    names = sorted(abouts)
     for name, number in zip(names, _numbers(transaction.connection, len(names)), strict=True):
         try:
             check_name("task", name)
-            side = side_of(bandit, sides[name])
+            about = about_of(bandit, abouts[name])
         except ServiceError as error:
             opened[name] = error
             continue
@@ -148,10 +147,10 @@ def open_all(
             early_sum=0.0,
             early_metrics=None,
             share=share if bandit.prior_version > 0 else None,
-            side=None if side is None else packed(side),
+            about=None if about is None else packed(about),
             is_new=True,
         )
-        bandit.rows(task).open(number, side)
+        bandit.rows(task).open(number, about)
         opened[name] = task
     return _stored(transaction, bandit, opened)
 
@@ -169,18 +168,18 @@ def _against(bandit: Bandit) -> int:
     return schema.SHADOW if settings.shadow else schema.CONTROLS.index(settings.control)
 
 
-def side_of(bandit: Bandit, side: list[float] | Floats | None) -> Floats | None:
-    """Side information of a request, checked; with a schema it comes from attributes."""
+def about_of(bandit: Bandit, about: Floats | None) -> Floats | None:
+    """What a request says of a task, checked; with a schema it comes from attributes."""
     if bandit.schema is not None:
-        return None if side is None else np.asarray(side)
-    size = len(bandit.configuration.side_names)
-    if side is None and size == 0:
+        return about
+    size = len(bandit.configuration.about_names)
+    if about is None and size == 0:
         return None
-    if side is None or size == 0:
-        got = "none" if side is None else f"{len(side)} numbers"
-        raise invalid(f"side must be the {size} numbers of side_names for a new task, got {got}")
+    if about is None or size == 0:
+        got = "none" if about is None else f"{len(about)} numbers"
+        raise invalid(f"about must be the {size} numbers of about_names for a new task, got {got}")
     try:
-        return checks.side("side", side, (), size)
+        return checks.about("about", about, (), size)
     except ValueError as error:
         raise invalid(str(error)) from None
 
@@ -189,21 +188,21 @@ def know_all(
     transaction: Transaction, bandit: Bandit, new: Iterable[tuple[TaskEntry, Floats]]
 ) -> None:
     """Store what becomes known of open tasks; the next refresh counts them with it."""
-    for task, side in new:
-        content = packed(side)
-        moves = int(n_side(bandit.model.prior) > 0 and not task.control)
-        statement = update(table).where(table.c.id == task.id, table.c.side.is_(None))
+    for task, about in new:
+        content = packed(about)
+        moves = int(n_about(bandit.model.prior) > 0 and not task.control)
+        statement = update(table).where(table.c.id == task.id, table.c.about.is_(None))
         values = {
-            "side": content,
+            "about": content,
             "version": table.c.version + 1,
             "changed": case((table.c.n_rewards > 0, 1), else_=table.c.changed),
             "moves": table.c.moves.op("|")(moves),
         }
         transaction.touch(bandit, [task])
         if transaction.connection.execute(statement.values(values)).rowcount:
-            task.side = content
+            task.about = content
             task.version += 1
-            bandit.rows(task).know(task.id, side)
+            bandit.rows(task).know(task.id, about)
         else:  # another process knew it before: read it again
             bandit.drop([task])
 

@@ -20,10 +20,10 @@ from headstart.service.store.queries.tasks import TaskEntry
 
 
 class Told(NamedTuple):
-    """What one request says, as numbers; both are None for a bandit whose features are numbers."""
+    """What one request says, as numbers."""
 
-    context: Floats | None
-    about: Floats | None  # (p,), None if the request says nothing about the task
+    context: Floats | None  # None for a bandit whose features are numbers
+    about: Floats | None  # (p,), None if it says nothing about the task
 
 
 NOTHING = Told(None, None)
@@ -33,16 +33,16 @@ def told(bandit: Bandit, request: DecisionRequest | ObservationRequest) -> Told:
     """What a request says about the context and its task, checked."""
     schema, context, about = bandit.schema, request.context, request.about
     if schema is None:
-        if context is None and about is None:
-            return NOTHING
         if context is not None:
             raise schemas.no_schema("context", context)
-        raise schemas.no_schema("about", about)
-    if request.side is not None:
-        raise invalid("give side information to a bandit with features as attributes: about")
+        if isinstance(about, dict):
+            raise schemas.no_schema("about", about)
+        return NOTHING if about is None else Told(None, np.array(about))
+    if isinstance(about, list):
+        raise invalid("about must be attributes, for a bandit with features, got numbers")
     try:
         c = schema.encode_context(context)
-        return Told(c, schema.encode_task(about) if about and schema.n_task else None)
+        return Told(c, schema.encode_about(about) if about and schema.n_about else None)
     except ValueError as error:
         raise invalid(str(error)) from None
 
@@ -50,9 +50,9 @@ def told(bandit: Bandit, request: DecisionRequest | ObservationRequest) -> Told:
 def known_of(bandit: Bandit, task: TaskEntry, told: Told) -> Floats:
     """What counts as known of a task, (p,): the first values."""
     assert bandit.schema is not None
-    if task.side is not None:
-        return floats(task.side)
-    return bandit.schema.encode_task(None) if told.about is None else told.about
+    if task.about is not None:
+        return floats(task.about)
+    return bandit.schema.encode_about(None) if told.about is None else told.about
 
 
 class Shown:
@@ -61,9 +61,9 @@ class Shown:
     def __init__(self, bandit: Bandit, schema: Features) -> None:
         self._bandit = bandit
         self._schema = schema
-        crossed = (schema.sides[name] for pair in schema.cross for name in pair)
-        self._with_tasks = "task" in crossed
-        self._nothing = schema.encode_task(None)
+        crossed = (schema.parts[name] for pair in schema.cross for name in pair)
+        self._with_tasks = "about" in crossed
+        self._nothing = schema.encode_about(None)
         # By arms, context and task; the arms are kept alive, so that their ids stay valid.
         self._known: dict[tuple[int, bytes, bytes], tuple[DecisionSet, Floats]] = {}
 
@@ -104,6 +104,6 @@ def new_of(pairs: Iterable[tuple[TaskEntry, Told]]) -> dict[int, tuple[TaskEntry
     """What requests say about tasks that were unknown, by the tasks' numbers."""
     new: dict[int, tuple[TaskEntry, Floats]] = {}
     for task, told in pairs:
-        if told.about is not None and task.side is None:
+        if told.about is not None and task.about is None:
             new.setdefault(task.id, (task, told.about))
     return new

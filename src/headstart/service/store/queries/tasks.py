@@ -31,7 +31,7 @@ class TaskEntry:
     early_sum: float
     early_metrics: str | None  # JSON: of each metric its number and sum in the first rounds
     share: float | None  # of the control when it was opened; None if there was no prior yet
-    side: bytes | None
+    about: bytes | None
     is_new: bool = False  # whether it was opened by the transaction under way
 
     @property
@@ -91,7 +91,7 @@ _COLUMNS = tuple(_C[name] for name in TaskRow.__dataclass_fields__)
 class TaskState(TaskRow):
     """A task with its state."""
 
-    side: bytes | None
+    about: bytes | None
     state: bytes
 
 
@@ -112,7 +112,7 @@ class TaskToCount:
     control: bool
     changed: int
     moves: int
-    side: bytes | None
+    about: bytes | None
     state: bytes
     content: bytes | None
 
@@ -156,7 +156,7 @@ def names(connection: Connection, numbers: Iterable[int]) -> dict[int, str]:
 
 def state_of(connection: Connection, bandit: int, name: str) -> TaskState | None:
     """A task with its state."""
-    query = select(*_COLUMNS, _C.side, _C.state).where(_C.bandit == bandit, _C.name == name)
+    query = select(*_COLUMNS, _C.about, _C.state).where(_C.bandit == bandit, _C.name == name)
     row = connection.execute(query).mappings().one_or_none()
     return None if row is None else TaskState(**_fields(row))
 
@@ -206,7 +206,7 @@ def versions(
 
 
 _TO_COUNT = select(
-    *(_C[name] for name in ("id", "version", "control", "changed", "moves", "side", "state")),
+    *(_C[name] for name in ("id", "version", "control", "changed", "moves", "about", "state")),
     contributions.c.content,
 ).outerjoin(contributions, contributions.c.task == _C.id)
 _HAS_CHANGED = or_(_C.changed == 1, _C.moves == 1)
