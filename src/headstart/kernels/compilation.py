@@ -122,7 +122,7 @@ def n_compiled() -> int:
 
 def compiling() -> bool:
     """Whether a thread of this process compiles, or reads what was compiled."""
-    return bool(global_compiler_lock.is_locked())
+    return bool(_lock.is_locked())
 
 
 def n_loaded() -> int:
@@ -263,6 +263,7 @@ class _Locator(_CacheLocator):
 # Numba has no types for these.
 _LOCATORS: list[Any] = [_Locator]
 _numba: Any = FunctionCache
+_lock: Any = global_compiler_lock
 
 
 class _Implementation(CompileResultCacheImpl):
