@@ -7,7 +7,7 @@ import xarray as xr
 
 from headstart.learners.oful import ITL, ORACLE
 from headstart.paper.interpretations import Interpretation, ReportSection, Results
-from headstart.paper.studies import FIGURES, OURS
+from headstart.paper.studies import FIGURES
 from headstart.plotting import curves
 from headstart.plotting import study_figures as panels
 from headstart.plotting.document import Picture
@@ -175,7 +175,7 @@ _MINUS = (
     "Right: the same minus ITL's, within replications, without the Oracle; below 0 a learner has "
     "less regret than ITL."
 )
-_OURS = "“Hierarchical (ours)” is not in the paper and has no λ."
+_OURS = "headstart is not in the paper and has no λ."
 
 
 def _tasks(
@@ -197,7 +197,7 @@ def _tasks(
     )
     flat = flat.sel(regularization=value, drop=True).expand_dims(trained=learned["trained"])
     every = xr.concat([flat, learned, own], "learner", join="exact")
-    order = [ORACLE, *learned["learner"].to_numpy(), ITL, OURS]
+    order = [ORACLE, *learned["learner"].to_numpy(), ITL, "headstart"]
     unit = played_under(main, results).unit
     return f"λ = {value:g}", lambda axes: curves.plot(
         axes, every.sel(learner=order), "trained", label=f"regret of a test task ({unit})"

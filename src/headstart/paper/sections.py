@@ -6,6 +6,7 @@ from itertools import product
 from math import sqrt
 from typing import TypedDict
 
+from headstart import learners
 from headstart.learners.oful import AVG, RR
 from headstart.paper import claims
 from headstart.paper import studies as paper
@@ -186,4 +187,4 @@ def _over_tasks(estimation: Estimation) -> Study:
 def _ours_over_tasks() -> Study:
     """Regret of `Hierarchical` against N; it has no λ."""
     study = paper.synthetic(regularization=(1.0,), training_tasks=SIZES)
-    return replace(study, learners=(LearnerSpec.of(paper.our_learner()),))
+    return replace(study, learners=(LearnerSpec.of(learners.headstart()),))

@@ -8,7 +8,6 @@ from typing import Literal
 
 from headstart import learners
 from headstart.learners.oful import AVG, ITL, ORACLE, RR, paper_learners
-from headstart.simulation.learner import Learner
 from headstart.specs import Setting, Spec
 from headstart.studies.study import LearnerSpec, Study
 
@@ -18,9 +17,6 @@ FIGURES = (1.0, 100.0)
 
 # Completed tasks at which the memory is tested, next to the paper's N = 10.
 SIZES = (0, 1, 2, 5, 10, 20, 50, 100)
-
-# Not the paper's: the prior that tunes itself.
-OURS = "Hierarchical (ours)"
 
 Reward = Literal["winner", "linear"]
 
@@ -37,7 +33,7 @@ def learner_specs(
     parameter_bound: Setting,
     ours: bool = False,
 ) -> tuple[LearnerSpec, ...]:
-    """OPT, Oracle, AVG-OFUL, RR-OFUL and ITL with OFUL at δ = 1/T; with `ours`, `Hierarchical` too.
+    """OPT, Oracle, AVG-OFUL, RR-OFUL and ITL with OFUL at δ = 1/T; with `ours`, headstart too.
 
     R is the noise's scale for a linear reward and ½ for 0/1. `parameter_bound` is S in the bound ‖h
     − w*‖ ≤ ‖h‖ + S of the radius; None leaves the term out.
@@ -61,12 +57,7 @@ def learner_specs(
         LearnerSpec.of(learner, policy=oful, **settings.get(learner.name, {}))
         for learner in paper_learners(mean_parameter=0.0)
     )
-    return (*paper, LearnerSpec.of(our_learner())) if ours else paper
-
-
-def our_learner() -> Learner:
-    """Our prior without settings, which is not the paper's, with a policy for it."""
-    return learners.ours(name=OURS)
+    return (*paper, LearnerSpec.of(learners.headstart())) if ours else paper
 
 
 def synthetic(

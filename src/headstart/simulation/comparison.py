@@ -11,7 +11,6 @@ from headstart.arrays import Integers
 from headstart.habits import hints
 from headstart.interfaces import Environment
 from headstart.progress import Progress
-from headstart.schedules import Schedule
 from headstart.simulation.agent import Agents
 from headstart.simulation.results import Results
 from headstart.simulation.run import Run
@@ -26,7 +25,6 @@ def simulate(
     *,
     replications: int = 1,
     seed: int | np.random.Generator | None = 0,
-    schedule: Schedule | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Results:
@@ -51,8 +49,6 @@ def simulate(
     seed : int, numpy.random.Generator or None, default 0
         The seed; a generator draws one, and None takes a fresh one. The results keep it as their
         attribute `seed`.
-    schedule : Schedule, optional
-        Which task plays next, such as `schedules.InParallel(5)`; by default, one after another.
     workers : int, optional
         The number of threads, one per core by default. The results do not depend on it.
     progress : callable, optional
@@ -62,13 +58,12 @@ def simulate(
     -------
     Results
         An `xarray.Dataset` with choice, reward and regret over (learner, replication, task, round).
-        If tasks overlap, the coordinate `turn` says when each round was played.
 
     Examples
     --------
     >>> results = hs.simulate(
     ...     hs.environments.Synthetic(reward="linear"),
-    ...     [hs.learners.itl(regularization=1.0), hs.learners.ours()],
+    ...     [hs.learners.itl(regularization=1.0), hs.learners.headstart()],
     ...     n_tasks=5,
     ...     horizon=20,
     ...     replications=10,
@@ -76,7 +71,7 @@ def simulate(
     >>> dict(results.regret.sizes)
     {'learner': 2, 'replication': 10, 'task': 5, 'round': 20}
     >>> regret = results.regret.sum("round").mean("replication").sel(task=5)
-    >>> bool(regret.sel(learner="Hierarchical") < regret.sel(learner="ITL"))
+    >>> bool(regret.sel(learner="headstart") < regret.sel(learner="ITL"))
     True
     """
     n = checks.count("n_tasks", n_tasks)
@@ -88,9 +83,8 @@ def simulate(
         seed=seed,
         workers=workers,
         progress=progress,
-        schedule=schedule,
     )
-    return run.scheduled(n).isel(trained=0)
+    return run.sequence(n).isel(trained=0)
 
 
 @hints()
