@@ -87,7 +87,7 @@ def hierarchies(replications: int) -> dict[str, Regrets]:
                 failure_probability=1.0 / 2000.0,
             ),
             learners.meta_ts(noise_variance=noise, task_variance=task, mean_variance=mean),
-            learners.ours(),
+            learners.headstart(),
         ]
         return regrets(
             world,
@@ -112,7 +112,7 @@ def similar_tasks(cosine: float, replications: int) -> Regrets:
         MetaLinEXP3(name="Meta-LinEXP3, PCRW", start="pcrw"),
         learners.itl(policy=OFUL(noise_scale=0.1)),
         learners.lin_ts(noise_variance=0.01, prior_variance=0.01),
-        learners.ours(),
+        learners.headstart(),
     ]
     return regrets(world, agents, n_tasks=20, horizon=30, replications=replications)
 
@@ -129,7 +129,7 @@ def against_adversary(world: NonStochastic, horizon: int, replications: int) -> 
         learners.meta_ts(noise_variance=NOISE**2),
         learners.ada_ts(name=HIER_TS, noise_variance=NOISE**2),
         learners.hier_bayes_ucb(noise_variance=NOISE**2),
-        learners.ours(),
+        learners.headstart(),
         learners.lin_exp3(n_tasks=2),
         learners.meta_lin_exp3(n_tasks=2),
     ]

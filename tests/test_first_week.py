@@ -15,7 +15,7 @@ import headstart as hs
 pd = pytest.importorskip("pandas")
 
 WORLD = hs.environments.Synthetic(dimension=3, n_arms=4, reward="linear")
-LEARNERS = [hs.learners.itl(), hs.learners.ours()]
+LEARNERS = [hs.learners.itl(), hs.learners.headstart()]
 ITEMS = {"tea": [1.0, 0.0], "milk": [0.0, 1.0]}
 
 
@@ -41,7 +41,7 @@ def test_01_everything_by_position() -> None:
 
 
 def test_02_one_learner() -> None:
-    assert hs.simulate(WORLD, hs.learners.ours(), 3, 5).regret.sizes["learner"] == 1
+    assert hs.simulate(WORLD, hs.learners.headstart(), 3, 5).regret.sizes["learner"] == 1
 
 
 def test_03_a_dict_of_learners() -> None:

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 SMOKE = """
 import headstart as hs
 from pathlib import Path
-agents = [hs.learners.itl(regularization=1.0), hs.learners.ours()]
+agents = [hs.learners.itl(regularization=1.0), hs.learners.headstart()]
 results = hs.simulate(hs.environments.Synthetic(), agents, n_tasks=3, horizon=10, replications=2)
 assert dict(results.regret.sizes) == {"learner": 2, "replication": 2, "task": 3, "round": 10}
 bandit = hs.MetaBandit(dimension=2, seed=0)

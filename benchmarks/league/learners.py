@@ -23,8 +23,8 @@ from headstart.simulation import Agent, Learner
 ITL, AVG, RR, POOLED = "ITL", "AVG", "RR", "pooled"
 TUNED = (ITL, AVG, RR, POOLED)
 META, ADA, INFORMED, TOLD = "Meta-TS", "AdaTS", "told variances", "told all"
-OURS, ISOTROPIC, SIDE = "Hierarchical", "… isotropic", "… about"
-HALF_LIFE, OFFSET = "… half-life 5", "… intercept"
+OURS, ISOTROPIC, SIDE = "headstart", "… isotropic", "… about"
+HALF_LIFE, OFFSET = "… half-life 5", "… constant"
 LIVE, SAMPLED, BEST_Z = "… live rule", "… Thompson", "… best z"
 
 COLUMNS = (
@@ -78,10 +78,10 @@ def tuned(row: Row) -> Iterator[Learner]:
 
 def ours(row: Row) -> Iterator[Learner]:
     """Ours, with nothing to tune, and with other settings where they may matter."""
-    yield learners.ours(name=OURS)
-    yield learners.ours(name=LIVE, policy=defaults.POLICY)
+    yield learners.headstart()
+    yield learners.headstart(name=LIVE, policy=defaults.POLICY)
     if row.horizon <= 50:  # a draw takes O(d³) in every round
-        yield learners.ours(name=SAMPLED, policy=Thompson())
+        yield learners.headstart(name=SAMPLED, policy=Thompson())
     yield Learner(ISOTROPIC, BayesUCB(), Hierarchical(covariance="isotropic"))
     if row.n_about:
         yield Learner(SIDE, BayesUCB(), Hierarchical(n_about=row.n_about))
@@ -128,9 +128,10 @@ class WithHalfLife:
 
 @dataclass(frozen=True)
 class WithConstant:
-    """An environment whose arms have one more feature, the constant 1."""
+    """An environment whose arms have one more feature, a constant."""
 
     plain: Environment
+    constant: float
 
     @property
     def dimension(self) -> int:
@@ -140,8 +141,8 @@ class WithConstant:
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
         """The same tasks, with the constant."""
         task = self.plain.sample(horizon, replications, rng)
-        ones = np.ones((*task.arms.shape[:-1], 1))
-        arms = np.concatenate([task.arms, ones], axis=-1)
+        constants = np.full((*task.arms.shape[:-1], 1), self.constant)
+        arms = np.concatenate([task.arms, constants], axis=-1)
         return Task(arms=arms, rewards=task.rewards, means=task.means)
 
 
@@ -152,4 +153,4 @@ class PreparableWithConstant(WithConstant):
     def prepare(self, replications: int, rng: np.random.Generator) -> WithConstant:
         """Prepare the environment without the constant."""
         assert hasattr(self.plain, "prepare")
-        return WithConstant(self.plain.prepare(replications, rng))
+        return WithConstant(self.plain.prepare(replications, rng), self.constant)

@@ -72,9 +72,10 @@ def play(row: Row, *, replications: int, seed: int) -> xr.DataArray:
         return results["regret"].sum("round").mean("task")
 
     found = regret(row.environment, lambda prepared: who.of_row(row, prepared))
-    if row.intercept:
-        ours = Learner(who.OFFSET, BayesUCB(), Hierarchical(intercept=True))
-        more = regret(who.PreparableWithConstant(row.environment), [ours])
+    if row.offset:
+        ours = Learner(who.OFFSET, BayesUCB(), Hierarchical())
+        constant = row.unit**0.5  # as large as the arms
+        more = regret(who.PreparableWithConstant(row.environment, constant), [ours])
         found = xr.concat([found, more], "learner")
     return found
 

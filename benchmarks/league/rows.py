@@ -26,7 +26,7 @@ class Row:
     mean_square: float = 1.0  # of ‖x‖, where the environment does not tell it
     task_variance: float | None = None  # of a coordinate, for those who are told it
     fixed_arms: bool = False  # play ours with other z, too
-    intercept: bool = False
+    offset: bool = False  # play ours with a constant feature, too
     n_about: int = 0
     half_life: float | None = None
 
@@ -241,7 +241,7 @@ def _zero_one() -> Iterator[Row]:
             name=f"variance {variance:g}" + (f", arm spread {spread:g}" if spread != 1.0 else ""),
             environment=Synthetic(reward="winner", variance=variance, spread=spread),
             noise_scale=0.5,
-            intercept=True,
+            offset=True,
         )
 
 
@@ -254,6 +254,6 @@ def _real() -> Iterator[Row]:
                 environment=kind(**settings),
                 horizon=5,
                 noise_scale=0.5,
-                intercept=True,
+                offset=True,
                 replications=200,
             )

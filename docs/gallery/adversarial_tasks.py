@@ -13,7 +13,7 @@ import headstart as hs
 from headstart import plotting
 
 agents = [
-    hs.learners.ours(),
+    hs.learners.headstart(),
     hs.learners.itl(regularization=1.0),
     hs.learners.lin_exp3(),
     hs.learners.meta_lin_exp3(),

@@ -25,7 +25,7 @@ def regret(agents):
 def learners(ridge):
     named = hs.learners.itl, hs.learners.avg_oful, hs.learners.rr_oful
     oracle = hs.learners.oracle(mean_parameter=np.ones(20), regularization=ridge)
-    return [*(method(regularization=ridge) for method in named), oracle, hs.learners.ours()]
+    return [*(method(regularization=ridge) for method in named), oracle, hs.learners.headstart()]
 
 
 totals = xr.concat([regret(learners(ridge)) for ridge in grid], "regularization")

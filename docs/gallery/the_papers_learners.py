@@ -18,7 +18,7 @@ agents = [
     hs.learners.avg_oful(regularization=1.0),
     hs.learners.rr_oful(regularization=1.0),
     hs.learners.oracle(mean_parameter=np.ones(20), regularization=1.0),
-    hs.learners.ours(),
+    hs.learners.headstart(),
 ]
 environment = hs.environments.Synthetic(reward="linear")
 results = hs.evaluate(environment, agents, n_test_tasks=1, horizon=50, replications=100)

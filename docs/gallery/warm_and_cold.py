@@ -14,7 +14,7 @@ from headstart import plotting
 
 results = hs.evaluate(
     hs.environments.Synthetic(reward="linear"),
-    [hs.learners.itl(regularization=1.0), hs.learners.ours()],
+    [hs.learners.itl(regularization=1.0), hs.learners.headstart()],
     n_training_tasks=[0, 10],
     n_test_tasks=4,
     horizon=50,
@@ -23,8 +23,8 @@ results = hs.evaluate(
 regret = results.regret.mean("task").cumsum("round")
 curves = {
     "from zero, OFUL (ITL)": (regret.sel(learner="ITL", trained=0), "0.5"),
-    "from zero, same policy": (regret.sel(learner="Hierarchical", trained=0), "#D55E00"),
-    "after ten tasks": (regret.sel(learner="Hierarchical", trained=10), "#0072B2"),
+    "from zero, same policy": (regret.sel(learner="headstart", trained=0), "#D55E00"),
+    "after ten tasks": (regret.sel(learner="headstart", trained=10), "#0072B2"),
 }
 totals = {name: float(curve.mean("replication")[-1]) for name, (curve, _) in curves.items()}
 with plotting.settings():

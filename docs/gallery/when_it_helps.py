@@ -16,7 +16,10 @@ from headstart.plotting.curves import half_width
 from headstart.plotting.style import style
 
 variances, agents = np.logspace(-2, 3, 6), [hs.learners.itl(regularization=1.0)]
-agents += [hs.learners.oracle(mean_parameter=np.ones(20), regularization=1.0), hs.learners.ours()]
+agents += [
+    hs.learners.oracle(mean_parameter=np.ones(20), regularization=1.0),
+    hs.learners.headstart(),
+]
 found = {agent.name: [] for agent in agents}
 for variance in variances:
     environment = hs.environments.Synthetic(reward="linear", variance=variance)

@@ -55,7 +55,7 @@ class Environment(Protocol):
     ...         arms = np.broadcast_to(np.eye(2), (replications, horizon, 2, 2))
     ...         means = np.broadcast_to([0.0, 1.0], (replications, horizon, 2))
     ...         return hs.Task(arms=arms, rewards=means, means=means)
-    >>> results = hs.simulate(Coins(), [hs.learners.ours()], n_tasks=2, horizon=20)
+    >>> results = hs.simulate(Coins(), [hs.learners.headstart()], n_tasks=2, horizon=20)
     >>> results.regret.sum().item() < 10
     True
     """
@@ -66,21 +66,7 @@ class Environment(Protocol):
         ...
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        """One task of T rounds in each of R replications.
-
-        Parameters
-        ----------
-        horizon : int
-            The number of rounds, T.
-        replications : int
-            The number of replications, R.
-        rng : numpy.random.Generator
-            The source of all randomness.
-
-        Returns
-        -------
-        Task
-        """
+        """One task of T rounds in each of R replications; all randomness comes from `rng`."""
         ...
 
 
@@ -94,19 +80,7 @@ class PreparableEnvironment(Environment, Protocol):
     """
 
     def prepare(self, replications: int, rng: np.random.Generator) -> Environment:
-        """Draw what all tasks share, and return the environment of these replications.
-
-        Parameters
-        ----------
-        replications : int
-            The number of replications, R.
-        rng : numpy.random.Generator
-            The source of all randomness.
-
-        Returns
-        -------
-        Environment
-        """
+        """Draw what all tasks share, and return the environment of these replications."""
         ...
 
 
@@ -152,34 +126,13 @@ class Policy(Protocol):
     """
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
-        """How many uniform numbers it needs per round; 0 for a deterministic policy.
-
-        Parameters
-        ----------
-        n_arms : int
-            The number of arms of a round, K.
-        dimension : int
-            The number of features, d.
-
-        Returns
-        -------
-        int
-        """
+        """How many uniform numbers it needs per round; 0 for a deterministic policy."""
         ...
 
     def scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
-        """A score for every arm, of shape (…, K); the largest is played.
+        """A score for every arm, of shape (…, K), given uniform numbers (…, n) in [0, 1).
 
-        Parameters
-        ----------
-        estimates : ArmEstimates
-            What is known of the arms.
-        uniforms : ndarray of shape (…, n)
-            Random numbers in [0, 1).
-
-        Returns
-        -------
-        ndarray of shape (…, K)
+        The arm with the largest score is played.
         """
         ...
 
@@ -196,17 +149,7 @@ class IndexPolicy(Policy, Protocol):
     """
 
     def radius(self, summary: EstimateSummary) -> Floats:
-        """The factor of the widths, of shape (…).
-
-        Parameters
-        ----------
-        summary : EstimateSummary
-            What is known of the task.
-
-        Returns
-        -------
-        ndarray of shape (…)
-        """
+        """The factor of the widths, of shape (…)."""
         ...
 
 
@@ -229,19 +172,7 @@ class MeanIndexPolicy(IndexPolicy, Protocol):
         ...
 
     def mean_radius(self, summary: EstimateSummary, n_arms: int) -> Floats:
-        """The factor of the mean widths, of shape (…).
-
-        Parameters
-        ----------
-        summary : EstimateSummary
-            What is known of the task.
-        n_arms : int
-            How many arms are offered, K.
-
-        Returns
-        -------
-        ndarray of shape (…)
-        """
+        """The factor of the mean widths, of shape (…)."""
         ...
 
 
@@ -257,19 +188,7 @@ class SamplingPolicy(Policy, Protocol):
     """
 
     def sampled_scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
-        """The `scores` of m draws each, of shape (…, m, K).
-
-        Parameters
-        ----------
-        estimates : ArmEstimates
-            What is known of the arms.
-        uniforms : ndarray of shape (…, m, n)
-            Random numbers in [0, 1).
-
-        Returns
-        -------
-        ndarray of shape (…, m, K)
-        """
+        """The `scores` (…, m, K) of m draws each, from uniform numbers (…, m, n)."""
         ...
 
 
@@ -283,24 +202,14 @@ class RunningBias(Protocol):
     """
 
     def observe(self, features: Floats, rewards: Floats) -> Floats:
-        """Take rewards into account; return the bias (…, d) now.
-
-        Parameters
-        ----------
-        features : ndarray of shape (…, d)
-            The features of the chosen arms.
-        rewards : ndarray of shape (…)
-            Their rewards.
-
-        Returns
-        -------
-        ndarray of shape (…, d)
-        """
+        """Learn the rewards (…) of features (…, d); return the bias (…, d) now."""
         ...
 
 
 class PriorEstimator(Protocol):
     """What is learned across tasks: a fold over the statistics of completed ones.
+
+    No method modifies a memory that it gets.
 
     >>> prior = hs.priors.Average()
     >>> memory = prior.empty(2)
@@ -310,65 +219,21 @@ class PriorEstimator(Protocol):
     """
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
-        """The memory before any task.
-
-        Parameters
-        ----------
-        dimension : int
-            The number of features, d.
-        lead : tuple of int, optional
-            The leading axes.
-
-        Returns
-        -------
-        mapping of str to ndarray
-        """
+        """The memory before any task."""
         ...
 
     def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
-        """The memory after one more completed task.
-
-        Parameters
-        ----------
-        memory : mapping of str to ndarray
-            The memory, which must not be modified.
-        task : TaskStatistics
-            The completed task.
-
-        Returns
-        -------
-        mapping of str to ndarray
-            A new memory; `memory` is left as it is.
-        """
+        """The memory after one more completed task."""
         ...
 
     def prior(self, memory: Memory) -> Prior:
-        """What the next task starts from.
-
-        Parameters
-        ----------
-        memory : mapping of str to ndarray
-            The memory.
-
-        Returns
-        -------
-        Prior
-        """
+        """What the next task starts from."""
         ...
 
     def running_bias(self, memory: Memory) -> RunningBias | None:
         """The bias within the next task, `prior(absorb(memory, task so far)).bias`, per round.
 
         None if it is constant, as it must be if the prior has a mixture.
-
-        Parameters
-        ----------
-        memory : mapping of str to ndarray
-            The memory.
-
-        Returns
-        -------
-        RunningBias or None
         """
         ...
 
@@ -388,51 +253,18 @@ class LivePriorEstimator(PriorEstimator, Protocol):
     """
 
     def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
-        """The memory with a task added, or removed.
+        """The memory with a task added this many times; with a weight below 0, removed.
 
-        Parameters
-        ----------
-        memory : mapping of str to ndarray
-            The memory, which must not be modified.
-        task : TaskStatistics
-            The task. To remove a task, pass the statistics that were absorbed.
-        weight : float, default 1.0
-            How many times the task is added; below 0, it is removed.
-
-        Returns
-        -------
-        mapping of str to ndarray
+        A task is removed by the statistics that were absorbed.
         """
         ...
 
     def scale(self, memory: Memory, factor: float) -> Memory:
-        """The memory with every task counting `factor` times as much.
-
-        Parameters
-        ----------
-        memory : mapping of str to ndarray
-            The memory, which must not be modified.
-        factor : float
-            Above 0.
-
-        Returns
-        -------
-        mapping of str to ndarray
-        """
+        """The memory with every task counting `factor` times as much."""
         ...
 
     def merge(self, memory: Memory, other: Memory) -> Memory:
-        """The memory of both memories' tasks.
-
-        Parameters
-        ----------
-        memory, other : mapping of str to ndarray
-            Two memories of different tasks, which must not be modified.
-
-        Returns
-        -------
-        mapping of str to ndarray
-        """
+        """The memory of both memories' tasks."""
         ...
 
 
@@ -446,17 +278,7 @@ class FittedPriorEstimator(PriorEstimator, Protocol):
     """
 
     def refit(self, memory: Memory) -> Memory:
-        """The memory with a fresh fit, which does not depend on removed tasks.
-
-        Parameters
-        ----------
-        memory : mapping of str to ndarray
-            The memory, which must not be modified.
-
-        Returns
-        -------
-        mapping of str to ndarray
-        """
+        """The memory with a fresh fit, which does not depend on removed tasks."""
         ...
 
 
@@ -477,19 +299,7 @@ class AboutPriorEstimator(PriorEstimator, Protocol):
         ...
 
     def prior(self, memory: Memory, about: Floats | None = None) -> Prior:
-        """What a task with this side information starts from.
-
-        Parameters
-        ----------
-        memory : mapping of str to ndarray
-            The memory.
-        about : ndarray of shape (…, p), optional
-            What is known of the task; None if nothing is.
-
-        Returns
-        -------
-        Prior
-        """
+        """What a task with this side information starts from."""
         ...
 
 

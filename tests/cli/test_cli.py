@@ -48,7 +48,7 @@ def test_demo_writes_a_table_and_a_figure(tmp_path: Path, suffix: str) -> None:
     assert data.startswith(head)
     assert data.endswith(tail)
     assert list(target.parent.iterdir()) == [target]
-    for name in ("OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL", r"Hierarchical \(ours\)"):
+    for name in ("OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL", "headstart"):
         rows = re.findall(
             rf"{name} .*?(\d+\.\d\d ± \d+\.\d\d).*?(\d+\.\d\d ± \d+\.\d\d)", result.output
         )
@@ -120,7 +120,7 @@ def test_a_figure_below_a_file_is_refused_before_anything_is_played(
 def test_demo_as_json_and_quiet(tmp_path: Path) -> None:
     asked = ("demo", "--replications", "2", "--output", str(tmp_path / "figure.png"))
     found = json.loads(_run(*asked, "--json", "--quiet").stdout)
-    assert [row["learner"] for row in found["linear"]][-2:] == ["ITL", "Hierarchical (ours)"]
+    assert [row["learner"] for row in found["linear"]][-2:] == ["ITL", "headstart"]
     assert found["linear"][0]["regret"]["mean"] == 0.0
     assert _run(*asked, "--quiet").output == ""
 

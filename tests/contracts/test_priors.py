@@ -17,9 +17,6 @@ from headstart.interfaces import LivePriorEstimator, Memory, PriorEstimator, n_a
 from headstart.priors.hierarchical.factors import FactorFit
 from headstart.priors.hierarchical.recent import RecentTasks
 
-# The laws hold for any data: also where the last feature is not the constant of an intercept.
-pytestmark = pytest.mark.filterwarnings(r"ignore:Hierarchical\(intercept=True\):UserWarning")
-
 DIMENSION, HORIZON = 4, 9
 _ROOT = np.random.default_rng(7).standard_normal((DIMENSION, DIMENSION))
 MATRIX = (_ROOT @ _ROOT.T + (_ROOT @ _ROOT.T).T) / 2 + np.eye(DIMENSION)
@@ -38,7 +35,6 @@ SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "Average": LEARNING,
     "Hierarchical": [
         {"covariance": "isotropic"},
-        {"intercept": True},
         {"n_about": 2},
     ],
     "Pooled": LEARNING,

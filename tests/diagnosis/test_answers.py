@@ -66,6 +66,24 @@ def test_the_answer_follows_the_interval(recorded: xr.Dataset) -> None:
     assert not any("**" in answer.headline + answer.detail for answer in said)
 
 
+def test_the_best_of_many_learners_is_corrected_for_the_choice(recorded: xr.Dataset) -> None:
+    """A difference with p = 3 % decides for one learner, and not for the better of two."""
+    itl = recorded.copy(deep=True)
+    itl["regret"].loc[{"learner": "ITL"}] = 10.0
+    late = np.tile([1.0, -1.0], 15)
+    # The mean is 2.25 standard errors from 0; the task's last half is what counts.
+    gain = 2.25 * late.std(ddof=1) / np.sqrt(30) + late
+    for name in ("AVG-OFUL", "RR-OFUL"):
+        itl["regret"].loc[{"learner": name}] = 10.0 - gain[:, None, None]
+    alone = warm_start(Diagnosis(itl.sel(learner=["RR-OFUL", "ITL"])))
+    both = warm_start(Diagnosis(itl))
+    assert isinstance(alone, WarmStart)
+    assert isinstance(both, WarmStart)
+    assert (alone.kind, both.kind) == ("reduces", "undecided")
+    assert both.corrected == pytest.approx(2 * alone.corrected)
+    assert alone.saved == both.saved
+
+
 def _recorded(*others: hs.Agent) -> Diagnosis:
     """ITL with OFUL next to learners that play BayesUCB."""
     environment = hs.environments.Synthetic(dimension=3, n_arms=3, reward="linear")

@@ -1,10 +1,14 @@
+from typing import Any
+
 import numpy as np
 import pytest
 import xarray as xr
-from tests.diagnosis.small import HORIZON, small_recording
+from tests.diagnosis.small import HORIZON, learners, small_recording
+from tests.rated import random_table
 
+import headstart as hs
 from headstart import theory
-from headstart.diagnosis import Diagnosis
+from headstart.diagnosis import Diagnosis, record
 
 
 def test_roles_are_found_by_what_learners_do(recorded: xr.Dataset) -> None:
@@ -33,6 +37,49 @@ def test_moments_of_tasks_by_hand(recorded: xr.Dataset) -> None:
     assert found.ratio.mean == pytest.approx(0.09 / norms.mean())
     assert found.ratio.low <= found.ratio.mean <= found.ratio.high
     assert found.unexplained == 0.0
+
+
+def test_around_the_mean_of_sampled_tasks_one_task_less_counts() -> None:
+    environment = hs.environments.Synthetic(dimension=3, n_arms=3, reward="winner")
+    mean = environment.mean_parameter
+    recorded = record(
+        environment, learners(mean), n_tasks=2, horizon=5, noise_scale=0.5, replications=40
+    )
+    found = Diagnosis(recorded).tasks
+    w = recorded["parameter"].to_numpy()
+    # Two tasks differ by twice as much variance as either has around their mean.
+    expected = ((w[:, 0] - w[:, 1]) ** 2).sum(-1).mean() / 2
+    assert found.variance == pytest.approx(expected)
+    assert found.ratio.mean == pytest.approx(expected / (w**2).sum(-1).mean())
+
+
+def test_replications_of_a_cohort_count_once(recorded: xr.Dataset) -> None:
+    cohorts = np.arange(30) % 3
+    found = Diagnosis(recorded.assign_coords(cohort=("replication", cohorts)))
+    plain = Diagnosis(recorded)
+    by_replication = plain.regret.by_replication("ITL") - plain.regret.by_replication("RR-OFUL")
+    means = np.array([by_replication[cohorts == number].mean() for number in range(3)])
+    saved = found.regret.saved("RR-OFUL", "ITL")
+    assert saved.replications == 3
+    assert saved.mean == pytest.approx(means.mean())
+    assert saved.error == pytest.approx(means.std(ddof=1) / np.sqrt(3))
+    assert found.tasks.ratio.replications == 3
+    assert found.tasks.ratio.mean == pytest.approx(plain.tasks.ratio.mean)
+    assert found.recording.counted == "3 cohorts of 30 replications"
+    assert found.regret.cumulative("ITL").shape == (3, HORIZON)
+
+
+def test_a_recording_of_ratings_has_their_cohorts() -> None:
+    clusters = hs.environments.Clusters(
+        n_clusters=2, least_silhouette=-1.0, least_users=3, n_clusterings=2
+    )
+    world = hs.environments.Ratings(table=random_table(), dimension=4, n_arms=3, grouping=clusters)
+    settings: dict[str, Any] = {"n_tasks": 2, "horizon": 5, "replications": 6}
+    four = learners(np.zeros(4))
+    played = hs.simulate(world, four, **settings)
+    recorded = record(world, four, noise_scale=1.0, **settings)
+    assert len(np.unique(played["cohort"])) < 6
+    np.testing.assert_array_equal(recorded["cohort"], played["cohort"])
 
 
 def test_regret_by_hand(recorded: xr.Dataset) -> None:

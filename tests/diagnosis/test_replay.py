@@ -41,12 +41,16 @@ def test_each_learner_plays_at_its_own_best_regularization_unless_given(
     played = replay(tested)["prior_regularization"]
     assert (float(played.sel(learner="RR-OFUL")), float(played.sel(learner="ITL"))) == (0.5, 2.0)
     # Number for number, also where learners have different λ.
-    best = at_best(totals(results))["regularization"]
+    best = at_best(totals(results))
     replayed = replay(results)
     for name in playing(SEQUENCE):
         now = replayed["regret"].sel(learner=name)
-        then = results["regret"].sel(learner=name, regularization=best.sel(learner=name), trained=0)
+        at = best["regularization"].sel(learner=name)
+        then = results["regret"].sel(learner=name, regularization=at, trained=0)
+        then = then.sel(replication=now["replication"])
         np.testing.assert_array_equal(now, then.transpose(*now.dims))
+    # Replications 0 and 4 chose.
+    assert replayed["replication"].to_numpy().tolist() == [1, 2, 3, 5, 6]
 
 
 def test_a_regularization_that_is_not_of_the_grid_is_refused(results: xr.Dataset) -> None:

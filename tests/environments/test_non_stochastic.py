@@ -30,7 +30,7 @@ def _stochastic() -> list[Agent]:
         named.meta_ts(noise_variance=NOISE**2),
         named.ada_ts(noise_variance=NOISE**2),
         named.hier_bayes_ucb(noise_variance=NOISE**2),
-        named.ours(),
+        named.headstart(),
     ]
 
 
@@ -118,7 +118,7 @@ def test_the_belief_adversary_by_hand() -> None:
     ids=lambda law: law.__name__,
 )
 @pytest.mark.parametrize(
-    "agent", [hs.learners.lin_exp3(), hs.learners.ours()], ids=["exp3", "ours"]
+    "agent", [hs.learners.lin_exp3(), hs.learners.headstart()], ids=["exp3", "ours"]
 )
 def test_a_reacting_adversary_keeps_comparisons_reproducible(agent: Agent, law: agents.Law) -> None:
     law(agent, NonStochastic(adversary="reacting"))

@@ -39,7 +39,7 @@ def test_a_setting_is_scored_where_it_was_not_chosen() -> None:
 
 
 def test_the_best_rival_is_chosen_from_all_settings_of_all() -> None:
-    made = result(ITL=[[5.0] * 4], AVG=[[4.0] * 4, [3.0, 6.0] * 2], Hierarchical=[[2.0] * 4])
+    made = result(ITL=[[5.0] * 4], AVG=[[4.0] * 4, [3.0, 6.0] * 2], headstart=[[2.0] * 4])
     assert made.chosen(RIVALS) == ["AVG|1", "AVG|0"]
     assert made.mean(RIVALS) == (4.0 + 6.0) / 2
     assert made.ratio(who.OURS, RIVALS)[0] == pytest.approx(2.0 / 5.0)
@@ -73,7 +73,7 @@ def test_intervals_hold_the_ratio() -> None:
         shared = rng.gamma(4.0, 1.0, 40)
         rivals = [list(shared * rng.gamma(9.0, 1 / 9, 40)) for _ in range(5)]
         ours = [list(0.8 * shared * rng.gamma(9.0, 1 / 9, 40))]
-        _, low, high = result(AVG=rivals, Hierarchical=ours).ratio(who.OURS, who.AVG)
+        _, low, high = result(AVG=rivals, headstart=ours).ratio(who.OURS, who.AVG)
         held += low <= 0.8 <= high
     assert held >= 85
 
@@ -157,7 +157,7 @@ def test_pages_and_picture_show_what_was_played(results: list[Result], tmp_path:
 
 
 def test_the_table_for_users_replaces_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = result(ITL=[[4.0] * 4], Hierarchical=[[2.0] * 4])
+    made = result(ITL=[[4.0] * 4], headstart=[[2.0] * 4])
     monkeypatch.setattr("benchmarks.league.page.FOR_USERS", {made.title: "tasks"})
     version = Version("abc", SEED, 1.0)
     page = "before\n<!-- written by `make league` -->\n\nprevious\n\n<!-- end -->\nafter\n"

@@ -23,5 +23,5 @@ def test_examples_run(module: object) -> None:
 def test_every_named_learner_has_an_example_and_a_reference(named: object) -> None:
     text = inspect.getdoc(named) or ""
     assert ">>>" in text
-    if named not in {learners.ours, learners.pooled_oful}:
+    if named not in {learners.headstart, learners.pooled_oful}:
         assert re.search(r"\((?:.*, )?20\d\d\b|\b20\d\d\)", text), text

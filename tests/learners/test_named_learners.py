@@ -132,7 +132,7 @@ def test_meta_ts_samples_the_mean_task_from_its_posterior() -> None:
 def test_a_study_of_named_learners_plays_them() -> None:
     settings: Any = {"mean_parameter": [1.0, 2.0], "regularization": 3.0}
     named = paper_learners(policy=hs.policies.OFUL(noise_scale=0.5), **settings)
-    agents = [*named, hs.learners.ours(), hs.learners.meta_ts(task_variance=0.1)]
+    agents = [*named, hs.learners.headstart(), hs.learners.meta_ts(task_variance=0.1)]
     specs = [LearnerSpec.of(agent) for agent in agents]
     built = [spec.build(spec.name, lambda name: None) for spec in specs]
     environment = hs.environments.Synthetic(dimension=2)

@@ -35,7 +35,7 @@ def test_the_readmes_picture_is_what_the_demo_draws(tmp_path: Path) -> None:
     results = play_demo(replications=100, seed=0)
     for played in results.values():
         names = played["learner"].to_numpy().tolist()
-        assert names == ["OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL", "Hierarchical (ours)"]
+        assert names == ["OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL", "headstart"]
     plot_demo(results, tmp_path / "demo.png")
     shown = imread(Path(__file__).parents[2] / "docs" / "figures" / "demo.png")
     drawn = imread(tmp_path / "demo.png")

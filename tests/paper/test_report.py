@@ -89,8 +89,8 @@ def test_every_letter_stands_beside_what_it_means(written: Path) -> None:
 
 def test_ours_is_shown_and_marked(written: Path) -> None:
     text = (written / "report.md").read_text(encoding="utf-8")
-    assert "| Hierarchical (ours) |" in text
-    assert "“Hierarchical (ours)” is not in the paper" in text
+    assert "| headstart |" in text
+    assert "headstart is not in the paper" in text
 
 
 def test_flat_lines_of_the_task_curve_are_those_of_the_same_tests(written: Path) -> None:

@@ -16,7 +16,7 @@ def test_a_figure_that_fails_leaves_no_file(tmp_path: Path) -> None:
 def test_a_learner_has_one_style_and_others_go_by_position() -> None:
     mine = [f"mine {i}" for i in range(8)]
     assert style("ITL", []) == style("ITL", mine)
-    assert style("Hierarchical (ours)", []) == style("Hierarchical", mine)
+    assert style("headstart", []) == style("Hierarchical", mine)
     colours = {style(name, mine)["color"] for name in mine}
     assert len(colours) == 8
     assert style("ITL", [])["color"] not in colours
@@ -78,7 +78,7 @@ def test_twenty_learners_of_ones_own_all_differ() -> None:
     looks = [(each["color"], str(each["linestyle"])) for each in drawn.values()]
     assert len(set(looks)) == len(names)
     # In greyscale: by dashes and markers, at least for as many learners as the paper has.
-    few = styles(["OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL", "Hierarchical"], 50)
+    few = styles(["OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL", "headstart"], 50)
     grey = [(str(each["linestyle"]), each["marker"]) for each in few.values()]
     assert len(set(grey)) == 6
 

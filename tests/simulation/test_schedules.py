@@ -259,7 +259,7 @@ def test_hier_ts_in_sequence_is_ada_ts() -> None:
 
 JOINT = [
     hs.learners.hier_ts(),
-    hs.learners.ours(joint=True),
+    hs.learners.headstart(joint=True),
     hs.Learner("RR", hs.policies.OFUL(), hs.priors.Pooled(), joint=True),
     hs.Learner("one", hs.policies.Greedy(), hs.priors.SingleModel(), joint=True),
     hs.Learner("AVG", hs.policies.OFUL(), hs.priors.Average()),

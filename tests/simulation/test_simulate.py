@@ -99,7 +99,7 @@ def test_replications_of_one_chunk_may_have_data_along_fewer_directions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def played() -> xr.Dataset:
-        return hs.simulate(Planes(), hs.learners.ours(), n_tasks=6, horizon=5, replications=4)
+        return hs.simulate(Planes(), hs.learners.headstart(), n_tasks=6, horizon=5, replications=4)
 
     whole = played()
     monkeypatch.setattr("headstart.simulation.run.CHUNK_BYTES", 1)

@@ -158,6 +158,21 @@ def test_agents_with_another_model_are_compared_too() -> None:
     study = replace(SEQUENCE, learners=(agent, *SEQUENCE.learners))
     assert playing(study) == ["weights", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL"]
     assert default_reference(study) == "ITL"
+    # LinEXP3 starts every task from zero.
+    for cold in (
+        LearnerSpec(name="cold", method=Spec(kind="lin_exp3")),
+        LearnerSpec(name="cold", agent=Spec(kind="MetaLinEXP3", settings={"start": "none"})),
+        LearnerSpec(name="cold", method=Spec(kind="lin_ts")),
+    ):
+        assert default_reference(replace(SEQUENCE, learners=(agent, cold))) == "cold"
+    zero = Spec(kind="Fixed", settings={"bias": [0.0, 0.0]})
+    given = Spec(kind="Fixed", settings={"bias": [1.0, 0.0]})
+    oful = Spec(kind="OFUL")
+    both = tuple(
+        LearnerSpec(name=name, policy=oful, prior=prior)
+        for name, prior in (("given", given), ("zero", zero))
+    )
+    assert default_reference(replace(SEQUENCE, learners=both)) == "zero"
 
 
 RESULTS = xr.Dataset(
@@ -197,6 +212,22 @@ def test_all_pairs_are_one_family() -> None:
 def test_replications_of_a_cohort_are_compared_as_one() -> None:
     cohorts = RESULTS.assign_coords(cohort=("replication", [0, 0, 1, 1, 1]))
     assert compare(cohorts)[0].difference.replications == 2
+
+
+def test_a_frame_of_results_is_compared_as_the_array() -> None:
+    ordered = RESULTS.sel(learner=["c", "a", "b"])
+    cohorts = ordered.assign_coords(cohort=("replication", [0, 0, 1, 1, 1]))
+    swept = ordered.expand_dims(regularization=[0.1, 1.0]) * xr.DataArray(
+        [1.0, 2.0], dims="regularization"
+    )
+    for each in (ordered, cohorts, swept):
+        frame = each.to_dataframe()
+        assert compare(frame) == compare(frame.reset_index()) == compare(each)
+    trained = ordered.expand_dims(trained=[0, 10]).to_dataframe()
+    with pytest.raises(ValueError, match="choose with values"):
+        compare(trained)
+    with pytest.raises(ValueError, match="values must not be missing"):
+        compare(ordered.to_dataframe().iloc[1:])
 
 
 @pytest.mark.parametrize(

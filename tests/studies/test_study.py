@@ -233,7 +233,7 @@ def test_published_methods_play_as_their_functions_do() -> None:
         environment,
         [
             hs.learners.ada_ts(task_variance=1.0),
-            hs.learners.ours(policy=policy, name="mine"),
+            hs.learners.headstart(policy=policy, name="mine"),
             LearnerSpec.of(hs.learners.itl(), regularization="@regularization"),
             hs.learners.oracle(mean_parameter=environment.mean_parameter),
         ],
@@ -324,7 +324,7 @@ def test_a_study_has_a_schedule() -> None:
         world,
         [
             hs.learners.hier_ts(task_variance=0.5, name="HierTS @ 1.0"),
-            hs.learners.ours(joint=True, name="ours @ 1.0"),
+            hs.learners.headstart(joint=True, name="ours @ 1.0"),
             hs.Optimal("OPT @ 1.0"),
         ],
         n_tasks=4,

@@ -19,8 +19,10 @@ Trained = Annotated[
     typer.Option(help="The number N of training tasks to show.", show_default="the last"),
 ]
 
-# How often a line says how much is done, if the output is not a terminal.
+# How often a line says how much is done, if the output is not a terminal; and, while functions are
+# compiled, that they are.
 _LINE_SECONDS = 30.0
+_COMPILING_SECONDS = 4.0
 
 FIGURES = (".png", ".svg", ".pdf")
 
@@ -82,6 +84,32 @@ def progress_bar(
             bar.update(line, completed=done, total=total or None, visible=True, amount=amount)
 
         yield tell
+
+
+@contextmanager
+def said_compilation(console: Console) -> Iterator[None]:
+    """Say that functions are compiled, as long as they are: only the first run after an install."""
+    from headstart.kernels.compilation import compiling, n_compiled
+
+    begun, over = time.monotonic(), threading.Event()
+
+    def watch() -> None:
+        before = n_compiled()
+        while not over.wait(_COMPILING_SECONDS if before else 1.0):
+            now = n_compiled()
+            if now > before or (before and compiling()):
+                first = "" if before else " once, in about 30 s; later runs start at once"
+                seconds = time.monotonic() - begun
+                console.print(f"Compiling{first} ({seconds:.0f} s)", soft_wrap=True)
+            before = now
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 @contextmanager

@@ -52,11 +52,6 @@ class EstimateSummary:
         """Make it the summary of another single task, which is cheaper than a new summary.
 
         The functions for the bias and Λ must then return those of that task.
-
-        Parameters
-        ----------
-        scalars : ndarray of shape (N_SCALARS,)
-            The scalars of that task.
         """
         self._scalars = scalars
 
@@ -154,20 +149,10 @@ class ArmEstimates:
     item_uses: Floats | None = None
 
     def index(self, radius: Floats, mean_radius: Floats | None = None) -> Floats:
-        """xᵀŵ + radius·‖x‖, of shape (…, K).
+        """xᵀŵ + radius·‖x‖, of shape (…, K), for a radius (…).
 
-        Parameters
-        ----------
-        radius : ndarray of shape (…)
-            The factor of the widths.
-        mean_radius : ndarray of shape (…), optional
-            With it, and if mean widths m are known, the index is xᵀŵ + radius·o√(no²/(1 + no²)) +
-            mean_radius·m, where o² = ‖x‖² − m² is the task's own part and n − 1 its count of
-            rewards.
-
-        Returns
-        -------
-        ndarray of shape (…, K)
+        With a mean radius (…), and if mean widths m are known, it is xᵀŵ + radius·o√(no²/(1 + no²))
+        + mean radius·m, where o² = ‖x‖² − m² is the task's own part and n − 1 its count of rewards.
         """
         shape = self.predictions.shape
         scores, flat = np.empty(shape), (-1, shape[-1])
@@ -195,17 +180,7 @@ class ArmEstimates:
         )
 
     def repeat(self, n: int) -> ArmEstimates:
-        """Repeat it n times along the first leading axis, which has length 1.
-
-        Parameters
-        ----------
-        n : int
-            The new length of the axis.
-
-        Returns
-        -------
-        ArmEstimates
-        """
+        """Repeat it n times along the first leading axis, which has length 1."""
 
         def repeated(part: Floats | None) -> Floats | None:
             return None if part is None else np.broadcast_to(part, (n, *part.shape[1:]))

@@ -182,17 +182,7 @@ class Prior:
         mixture: Mixture | None = None,
         mean_covariance: Floats | None = None,
     ) -> Prior:
-        """A prior whose arrays are right by construction, without checks.
-
-        Parameters
-        ----------
-        bias, regularization, noise_scale, noise_degrees_of_freedom, mixture, mean_covariance
-            As for `Prior`.
-
-        Returns
-        -------
-        Prior
-        """
+        """A prior whose arrays are right by construction, without checks."""
         return checks.trusted(
             cls,
             bias=np.ascontiguousarray(bias),
@@ -207,21 +197,7 @@ class Prior:
     def zero(
         cls, dimension: int, *, regularization: ArrayLike, lead: tuple[int, ...] = ()
     ) -> Prior:
-        """The prior with h = 0.
-
-        Parameters
-        ----------
-        dimension : int
-            The number of features, d.
-        regularization : array_like of shape (…) or (…, d, d)
-            λ for Λ = λI, or Λ.
-        lead : tuple of int, optional
-            The leading axes.
-
-        Returns
-        -------
-        Prior
-        """
+        """The prior with h = 0 and λ or Λ of shape (…) or (…, d, d)."""
         return cls(np.zeros((*lead, dimension)), np.asarray(regularization, dtype=np.float64))
 
     @property
@@ -254,33 +230,13 @@ class Prior:
         return np.asarray(np.linalg.eigvalsh(self.regularization)[..., -1])
 
     def prior_moment(self, bias: Floats) -> Floats:
-        """Λh, of shape (…, d): what the prior adds to the moment.
-
-        Parameters
-        ----------
-        bias : ndarray of shape (…, d)
-            h.
-
-        Returns
-        -------
-        ndarray of shape (…, d)
-        """
+        """Λh, of shape (…, d): what the prior adds to the moment."""
         if self.isotropic:
             return np.asarray(self.regularization[..., None] * bias)
         return np.asarray((self.regularization @ bias[..., None])[..., 0])
 
     def distance(self, parameter: Floats) -> Floats:
-        """‖w − h‖ in the norm of Λ, of shape (…); √λ ‖w − h‖ when isotropic.
-
-        Parameters
-        ----------
-        parameter : ndarray of shape (…, d)
-            w.
-
-        Returns
-        -------
-        ndarray of shape (…)
-        """
+        """‖w − h‖ in the norm of Λ, of shape (…); √λ ‖w − h‖ when isotropic."""
         gap = parameter - self.bias
         return np.asarray(np.sqrt(np.maximum((gap * self.prior_moment(gap)).sum(-1), 0.0)))
 
@@ -293,15 +249,6 @@ class Prior:
         """The prior that a task's statistics support: the moments of the updated mixture.
 
         Without a mixture, the prior itself.
-
-        Parameters
-        ----------
-        statistics : TaskStatistics
-            The task's rewards so far.
-
-        Returns
-        -------
-        Prior
         """
         if self.mixture is None:
             return self

@@ -113,47 +113,17 @@ class RidgeEstimate:
         return EstimateSummary(scalars, self.prior.bias, lambda: self.prior.regularization)
 
     def predict(self, arms: ArrayLike) -> Floats:
-        """xᵀŵ for every arm, of shape (…, K).
-
-        Parameters
-        ----------
-        arms : array_like of shape (…, K, d)
-            The arms, x.
-
-        Returns
-        -------
-        ndarray of shape (…, K)
-        """
+        """xᵀŵ for every arm, of shape (…, K)."""
         return np.asarray((self._arms(arms) @ self.parameter[..., None])[..., 0])
 
     def widths(self, arms: ArrayLike) -> Floats:
-        """‖x‖ in the norm of (V + Λ)⁻¹ for every arm, of shape (…, K).
-
-        Parameters
-        ----------
-        arms : array_like of shape (…, K, d)
-            The arms, x.
-
-        Returns
-        -------
-        ndarray of shape (…, K)
-        """
+        """‖x‖ in the norm of (V + Λ)⁻¹ for every arm, of shape (…, K)."""
         features = self._arms(arms)
         squares = ((features @ self.inverse) * features).sum(-1)
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
     def read(self, arms: ArrayLike) -> ArmEstimates:
-        """Everything a policy may see of arms.
-
-        Parameters
-        ----------
-        arms : array_like of shape (…, K, d)
-            The arms, x.
-
-        Returns
-        -------
-        ArmEstimates
-        """
+        """Everything a policy may see of arms."""
         features = self._arms(arms)
         return ArmEstimates(
             projections=features @ self.inverse,
@@ -166,21 +136,7 @@ class RidgeEstimate:
     def radius(
         self, *, noise_scale: float, failure_probability: float, bias_error: ArrayLike
     ) -> Floats:
-        """The radius of Theorem 1, of shape (…).
-
-        Parameters
-        ----------
-        noise_scale : float
-            The sub-Gaussian scale of the noise.
-        failure_probability : float
-            δ, the probability that w* is outside.
-        bias_error : array_like of shape (…)
-            ‖h − w*‖.
-
-        Returns
-        -------
-        ndarray of shape (…)
-        """
+        """The radius of Theorem 1, of shape (…), for R, δ and ‖h − w*‖."""
         return confidence_radius(
             self.log_determinant,
             noise_scale=noise_scale,
@@ -190,17 +146,7 @@ class RidgeEstimate:
         )
 
     def distance(self, parameter: ArrayLike) -> Floats:
-        """‖w − ŵ‖ in the norm of V + Λ, of shape (…), to compare with a radius.
-
-        Parameters
-        ----------
-        parameter : array_like of shape (…, d)
-            w.
-
-        Returns
-        -------
-        ndarray of shape (…)
-        """
+        """‖w − ŵ‖ in the norm of V + Λ, of shape (…), to compare with a radius."""
         gap = checks.floats("parameter", parameter) - self.parameter
         squares = (gap * (self.precision @ gap[..., None])[..., 0]).sum(-1)
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
@@ -211,19 +157,6 @@ class RidgeEstimate:
         """Whether w is in the confidence set of Theorem 1, of shape (…).
 
         The theorem's radius depends on w* itself, so this checks an inequality in w.
-
-        Parameters
-        ----------
-        parameter : array_like of shape (…, d)
-            w.
-        noise_scale : float
-            The sub-Gaussian scale of the noise.
-        failure_probability : float
-            δ, the probability that w* is outside.
-
-        Returns
-        -------
-        ndarray of bool of shape (…)
         """
         w = checks.floats("parameter", parameter)
         radius = confidence_radius(

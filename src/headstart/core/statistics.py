@@ -64,19 +64,7 @@ class TaskStatistics:
 
     @classmethod
     def zeros(cls, dimension: int, lead: tuple[int, ...] = ()) -> TaskStatistics:
-        """The statistics of no data at all.
-
-        Parameters
-        ----------
-        dimension : int
-            The number of features, d.
-        lead : tuple of int, optional
-            The leading axes.
-
-        Returns
-        -------
-        TaskStatistics
-        """
+        """The statistics of no data at all."""
         size = checks.count("dimension", dimension)
         return checks.trusted(
             cls,
@@ -90,21 +78,7 @@ class TaskStatistics:
     def from_data(
         cls, features: ArrayLike, rewards: ArrayLike, about: Floats | None = None
     ) -> TaskStatistics:
-        """The statistics of data.
-
-        Parameters
-        ----------
-        features : array_like of shape (…, T, d)
-            The features of the chosen arms, x.
-        rewards : array_like of shape (…, T)
-            Their rewards, y.
-        about : ndarray of shape (…, p), optional
-            What is known of the task before its first round.
-
-        Returns
-        -------
-        TaskStatistics
-        """
+        """The statistics of features x (…, T, d), rewards y (…, T), and numbers about it (…, p)."""
         x, y = checks.floats("features", features), checks.floats("rewards", rewards)
         if x.ndim < 2:
             raise ValueError(f"features must have shape (…, T, d), got {x.shape}")

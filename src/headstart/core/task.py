@@ -123,15 +123,6 @@ class Task:
 
         With a comparator, it is the comparator's mean minus the chosen one, which may be below 0 in
         a round.
-
-        Parameters
-        ----------
-        choices : ndarray of int of shape (…, T)
-            The chosen arms.
-
-        Returns
-        -------
-        ndarray of shape (…, T)
         """
         if self.comparator is not None:
             fixed = (self.arms @ self.comparator[..., None, :, None])[..., 0].argmax(-1)

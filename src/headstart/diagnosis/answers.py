@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from headstart.diagnosis.diagnosis import Diagnosis
-from headstart.intervals import Interval
+from headstart.intervals import CONFIDENCE, Interval
 from headstart.studies.summary import finite
 from headstart.theory import Term
 
@@ -31,22 +31,24 @@ class WarmStart:
     """Whether a warm start reduces regret: by how much per task, for the best learner.
 
     The baseline starts every task from zero and plays the same policy. λ is None if a prior has no
-    number for it.
+    number for it. The learner was chosen among several, so the answer takes Holm's p-value for all
+    of them against their baselines.
     """
 
     learner: str
     baseline: str
     saved: Interval
+    corrected: float
     share: float  # saved, as a share of the baseline's regret
     regularization: float | None
     baseline_regularization: float | None
 
     @property
     def kind(self) -> Literal["reduces", "increases", "undecided"]:
-        """By the side of 0 on which the interval lies."""
-        if self.saved.low > 0:
-            return "reduces"
-        return "increases" if self.saved.high < 0 else "undecided"
+        """By the sign of what is saved, if the p-value is at most 5 %."""
+        if self.corrected > 1.0 - CONFIDENCE:
+            return "undecided"
+        return "reduces" if self.saved.mean > 0 else "increases"
 
     @property
     def headline(self) -> str:
@@ -109,6 +111,10 @@ class PoliciesDiffer:
 @dataclass(frozen=True, kw_only=True)
 class Choice:
     """The learners with least and second least regret, and how much they differ per task.
+
+    This interval needs no correction for the choice among many: if another learner is better than
+    the chosen one, it excludes 0 with at most 5 % probability (Gutmann and Maymin, 1987).
+
 
     `among` are the learners that learn their bias and the agents without a prior, in the order of
     their regrets.
@@ -242,15 +248,19 @@ def warm_start(diagnosis: Diagnosis) -> WarmStart | PoliciesDiffer | None:
     one learns its bias.
     """
     learners, regret = diagnosis.learners, diagnosis.regret
-    best = regret.best([name for name in learners.learned if learners.baseline(name) is not None])
-    baseline = None if best is None else learners.baseline(best)
-    if best is None or baseline is None:
+    baselines = {name: learners.baseline(name) for name in learners.learned}
+    pairs = [(name, cold) for name, cold in baselines.items() if cold is not None]
+    best = regret.best([name for name, _ in pairs])
+    if best is None:
         return policies_differ(diagnosis)
+    (found,) = (one for one in regret.compared(pairs) if one.learner == best)
+    baseline = found.reference
     saved, total = regret.saved(best, baseline), regret.of(baseline).mean
     return WarmStart(
         learner=best,
         baseline=baseline,
         saved=saved,
+        corrected=found.corrected,
         share=saved.mean / total if total > 0 else 0.0,
         regularization=diagnosis.recording.regularization(best),
         baseline_regularization=diagnosis.recording.regularization(baseline),
@@ -295,7 +305,8 @@ def choice(diagnosis: Diagnosis) -> Choice | None:
 
 def reasons(diagnosis: Diagnosis) -> Iterator[Reason]:
     """The variance of tasks, their directions, the errors of biases; and linearity if it fails."""
-    yield VarianceRatio(ratio=diagnosis.tasks.ratio)
+    if np.isfinite(diagnosis.tasks.ratio.mean):
+        yield VarianceRatio(ratio=diagnosis.tasks.ratio)
     for name in diagnosis.learners.learned:
         shared = _shared_directions(diagnosis, name)
         if shared is not None:

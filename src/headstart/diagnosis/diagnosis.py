@@ -12,6 +12,7 @@ from headstart import theory
 from headstart.arrays import Floats
 from headstart.diagnosis.recording import Recording
 from headstart.intervals import Interval, interval, interval_around
+from headstart.studies.comparisons import Comparisons, compare_differences
 from headstart.theory import ErrorTerms, Setting, SharedBasis
 
 
@@ -30,9 +31,9 @@ class LateRegret:
     recording: Recording
 
     def by_replication(self, name: str) -> Floats:
-        """The mean over late tasks of the regret of a task, (R,)."""
+        """The mean over late tasks of the regret of a task, by independent replication."""
         regret = self.recording.regret(name)[:, self.recording.late]
-        return np.asarray(regret.sum(-1).mean(-1))
+        return self.recording.independent(regret.sum(-1).mean(-1))
 
     def of(self, name: str) -> Interval:
         """The regret per task."""
@@ -42,6 +43,12 @@ class LateRegret:
         """How much less regret per task a learner has than another, paired by replication."""
         return interval(self.by_replication(against) - self.by_replication(name))
 
+    def compared(self, pairs: Sequence[tuple[str, str]]) -> Comparisons:
+        """Learners against others, as one family with Holm's correction."""
+        return compare_differences(
+            pairs, [self.by_replication(one) - self.by_replication(other) for one, other in pairs]
+        )
+
     def best(self, names: Sequence[str]) -> str | None:
         """The learner with least regret, the first by name of equals; None without learners."""
         return min(
@@ -49,9 +56,9 @@ class LateRegret:
         )
 
     def cumulative(self, name: str) -> Floats:
-        """The regret of the first t rounds of a task, a mean over late tasks, (R, T)."""
+        """The regret of the first t rounds, a mean over late tasks, (independent, T)."""
         regret = self.recording.regret(name)[:, self.recording.late]
-        return np.asarray(regret.mean(1).cumsum(-1))
+        return self.recording.independent(regret.mean(1).cumsum(-1))
 
     def bound(self, name: str, rounds: int | None = None) -> CheckedBound | None:
         """Lemma 2 for tasks of T rounds, or of another number; None if it does not apply.
@@ -152,25 +159,36 @@ class TaskMoments:
 
     @cached_property
     def variance(self) -> float:
-        """Var_w̄, averaged over replications."""
-        recording = self.recording
-        return float(theory.task_variance(recording.parameters, recording.mean_parameter).mean())
+        """Var_w̄, averaged over independent replications; NaN for one task of unknown w̄.
+
+        Each replication may have its own w̄, and Var_w̄ is taken within each. Around the mean of n
+        sampled tasks, n − 1 of them count.
+        """
+        return float(self._around_mean.mean())
 
     @cached_property
     def second_moment(self) -> float:
-        """Var_0, averaged over replications."""
+        """Var_0, averaged over independent replications."""
+        return float(self._around_zero.mean())
+
+    @cached_property
+    def _around_mean(self) -> Floats:
+        recording = self.recording
+        found = theory.task_variance(recording.parameters, recording.mean_parameter)
+        n = recording.n_tasks
+        if recording.mean_is_sampled:
+            found = found * (n / (n - 1) if n > 1 else np.nan)
+        return recording.independent(found)
+
+    @cached_property
+    def _around_zero(self) -> Floats:
         zero = np.zeros_like(self.recording.mean_parameter)
-        return float(theory.task_variance(self.recording.parameters, zero).mean())
+        return self.recording.independent(theory.task_variance(self.recording.parameters, zero))
 
     @cached_property
     def ratio(self) -> Interval:
-        """Assumption 1: Var_w̄/Var_0, with an interval over replications by the delta method.
-
-        Each replication may have its own w̄; Var_w̄ is taken within each.
-        """
-        w, mean = self.recording.parameters, self.recording.mean_parameter[:, None]
-        around_mean = ((w - mean) ** 2).sum(-1).mean(1)
-        around_zero = (w**2).sum(-1).mean(1)
+        """Assumption 1: Var_w̄/Var_0, with an interval over replications by the delta method."""
+        around_mean, around_zero = self._around_mean, self._around_zero
         ratio = float(around_mean.mean() / around_zero.mean())
         return interval_around(ratio, (around_mean - ratio * around_zero) / around_zero.mean())
 

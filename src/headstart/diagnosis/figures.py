@@ -69,7 +69,9 @@ def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
     # shares this legend.
     with_error = {*learners.from_zero, *learners.learned}
     for name in learners.names:
-        error = diagnosis.bias.of(name) if name in with_error else np.full((1, n_tasks), np.nan)
+        error = np.full((1, n_tasks), np.nan)
+        if name in with_error:
+            error = diagnosis.recording.independent(diagnosis.bias.of(name))
         band(axes, completed, error, name, _style(diagnosis, name), least=0.0)
     sampling = diagnosis.bias.sampling.mean(0)
     if sampling.max() > 0:
@@ -86,7 +88,7 @@ def plot_alignment(axes: Axes, diagnosis: Diagnosis) -> None:
     """The mean of σ_max(V_j Ṽ⁺) for every task."""
     tasks = np.arange(1, diagnosis.recording.n_tasks + 1)
     for name in diagnosis.learners.names:
-        misalignment = diagnosis.alignment.misalignment(name)
+        misalignment = diagnosis.recording.independent(diagnosis.alignment.misalignment(name))
         band(axes, tasks, misalignment, name, _style(diagnosis, name))
     axes.axhline(1.0 / len(tasks), color=plots.GREY, linewidth=0.8)
     axes.annotate(

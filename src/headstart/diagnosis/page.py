@@ -59,7 +59,7 @@ def _study(diagnosis: Diagnosis) -> str:
     rule = f", {facts['rule']}" if "rule" in facts else ""
     return (
         f"{facts.get('environment', 'An environment')}{rule}, {recording.n_tasks} tasks of "
-        f"{recording.horizon} rounds, {recording.n_replications} replications, seed "
+        f"{recording.horizon} rounds, {recording.counted}, seed "
         f"{facts.get('seed')}. Regret is per task, over the last "
         f"{recording.n_tasks - recording.late.start} tasks. Brackets are 95 % intervals."
     )

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, Integers
 from headstart.core.statistics import TaskStatistics
 from headstart.studies.folder import read_dataset
+from headstart.studies.results import cohort_means
 
 # What a diagnosis needs besides regrets: arms and parameters.
 REQUIRED = (
@@ -94,9 +95,26 @@ class Recording:
         return int(self.dataset.sizes["task"])
 
     @property
-    def n_replications(self) -> int:
-        """R."""
-        return int(self.dataset.sizes["replication"])
+    def cohorts(self) -> Integers | None:
+        """The cohort of every replication, (R,), if some share tasks; else None."""
+        return self.dataset["cohort"].to_numpy() if "cohort" in self.dataset.coords else None
+
+    @property
+    def counted(self) -> str:
+        """How many independent replications or cohorts intervals count."""
+        n = self.dataset.sizes["replication"]
+        if self.cohorts is None:
+            return f"{n} replications"
+        return f"{len(np.unique(self.cohorts))} cohorts of {n} replications"
+
+    def independent(self, values: Floats) -> Floats:
+        """Values (R, …) with the mean of each cohort as one replication."""
+        return values if self.cohorts is None else cohort_means(values, self.cohorts)
+
+    @property
+    def mean_is_sampled(self) -> bool:
+        """Whether w̄ is the mean over the sampled tasks, since the environment states none."""
+        return bool(np.allclose(self.mean_parameter, self.parameters.mean(1), rtol=1e-9, atol=0))
 
     @property
     def late(self) -> slice:

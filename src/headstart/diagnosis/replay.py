@@ -17,7 +17,7 @@ from headstart.progress import Progress
 from headstart.simulation.agent import AnyAgent
 from headstart.studies.comparisons import playing
 from headstart.studies.digests import changed_files, sources
-from headstart.studies.results import at_best, totals
+from headstart.studies.results import at_best, measured, totals
 from headstart.studies.shards import SweptLearners, shard_replications, shard_seed
 from headstart.studies.study import Study
 from headstart.studies.toml import from_toml
@@ -31,11 +31,11 @@ def replay(
 ) -> xr.Dataset:
     """Record a study again, from its results.
 
-    Every learner plays at the λ with its least regret in the results, after the largest number of
-    training tasks, as `headstart run` and `headstart report` show it; or all play at a given λ of
-    the study's grid. A train-then-test study is replayed as its training tasks. Shards are replayed
-    until there are 100 replications. Your own code and data must not have changed, and a sequence's
-    regrets are checked against the results.
+    Every learner plays at its best λ after the largest number of training tasks, as `headstart run`
+    and `headstart report` show it, without the replications that chose it; or all play at a given λ
+    of the study's grid. A train-then-test study is replayed as its training tasks. Shards are
+    replayed until there are 100 replications. Your own code and data must not have changed, and a
+    sequence's regrets are checked against the results.
     """
     if "study" not in results.attrs:
         raise ValueError(
@@ -69,6 +69,10 @@ def replay(
     )
     for name in ("feature_bound", "mean_bound"):
         recorded.attrs[name] = max(float(shard.attrs[name]) for shard in replayed)
+    if regularization is None and len(study.regularization) > 1 and study.swept:
+        recorded = recorded.isel(
+            replication=np.isin(recorded["replication"].to_numpy(), measured(results))
+        )
     recorded.attrs["seed"] = study.seed
     recorded.attrs["environment"] = study.name
     recorded.attrs["learners"] = json.dumps(playing(study))

@@ -19,6 +19,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, cast, overload
 
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.compiler_lock import global_compiler_lock
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -117,6 +118,11 @@ def compiled_functions() -> dict[str, Any]:
 def n_compiled() -> int:
     """How many specialisations this process has compiled, rather than read from disk."""
     return sum(sum(function.stats.cache_misses.values()) for function in _functions)
+
+
+def compiling() -> bool:
+    """Whether a thread of this process compiles, or reads what was compiled."""
+    return bool(_lock.is_locked())
 
 
 def n_loaded() -> int:
@@ -257,6 +263,7 @@ class _Locator(_CacheLocator):
 # Numba has no types for these.
 _LOCATORS: list[Any] = [_Locator]
 _numba: Any = FunctionCache
+_lock: Any = global_compiler_lock
 
 
 class _Implementation(CompileResultCacheImpl):

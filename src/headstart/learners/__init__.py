@@ -7,11 +7,11 @@ usual settings.
 from headstart.learners.bayesian import (
     ada_ts,
     bayes_oracle,
+    headstart,
     hier_bayes_ucb,
     hier_ts,
     lin_ts,
     meta_ts,
-    ours,
 )
 from headstart.learners.exponential_weights import lin_exp3, meta_lin_exp3
 from headstart.learners.meta_lin_exp3 import MetaLinEXP3
@@ -30,6 +30,7 @@ __all__ = [
     "ada_ts",
     "avg_oful",
     "bayes_oracle",
+    "headstart",
     "hier_bayes_ucb",
     "hier_ts",
     "itl",
@@ -38,7 +39,6 @@ __all__ = [
     "meta_lin_exp3",
     "meta_ts",
     "oracle",
-    "ours",
     "pooled_oful",
     "rr_oful",
 ]

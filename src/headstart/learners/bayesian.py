@@ -17,7 +17,7 @@ from headstart.policies import BayesUCB, Thompson
 from headstart.priors import Fixed, Hierarchical, KnownVariances
 from headstart.simulation.learner import Learner
 
-_OURS = BayesUCB()
+_POLICY = BayesUCB()
 
 
 def lin_ts(
@@ -219,8 +219,8 @@ def hier_bayes_ucb(
     return Learner(name, policy, known, joint=True)
 
 
-def ours(*, policy: Policy = _OURS, joint: bool = False, name: str = "Hierarchical") -> Learner:
-    """Ours, without settings: the mean task, its variance and the noise are all learned.
+def headstart(*, policy: Policy = _POLICY, joint: bool = False, name: str = "headstart") -> Learner:
+    """Our own, without settings: the mean task, its variance and the noise are all learned.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def ours(*, policy: Policy = _OURS, joint: bool = False, name: str = "Hierarchic
         How an arm is chosen.
     joint : bool, default False
         If tasks overlap (`headstart.schedules`), whether to learn from running tasks too.
-    name : str, default "Hierarchical"
+    name : str, default "headstart"
         The label in results.
 
     Returns
@@ -237,7 +237,7 @@ def ours(*, policy: Policy = _OURS, joint: bool = False, name: str = "Hierarchic
 
     Examples
     --------
-    >>> type(ours().prior).__name__
+    >>> type(headstart().prior).__name__
     'Hierarchical'
     """
     return Learner(name, policy, Hierarchical(), joint=joint)

@@ -9,8 +9,8 @@ import xarray as xr
 
 from headstart.environments import Synthetic
 from headstart.intervals import Interval, interval
+from headstart.learners import headstart
 from headstart.learners.oful import OPT, paper_learners
-from headstart.paper.studies import our_learner
 from headstart.plotting.curves import plot
 from headstart.plotting.style import figure
 from headstart.policies import OFUL
@@ -51,7 +51,7 @@ def play_demo(
         learners = paper_learners(policy=policy, mean_parameter=environment.mean_parameter)
         return evaluate(
             environment,
-            [*learners, our_learner()],
+            [*learners, headstart()],
             n_training_tasks=[TRAINING_TASKS],
             n_test_tasks=10,
             horizon=HORIZON,

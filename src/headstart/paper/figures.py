@@ -15,7 +15,7 @@ from headstart.plotting.study_figures import Panel, bands_text
 from headstart.plotting.study_results import StudyResults
 from headstart.studies.results import totals
 
-_OURS = "“Hierarchical (ours)” is not in the paper and has no λ."
+_OURS = "headstart is not in the paper and has no λ."
 
 
 def plot_section(section: Section, results: Results, folder: Path) -> list[Picture]:

@@ -10,7 +10,6 @@ from typing import Literal
 
 from headstart import learners
 from headstart.learners.oful import AVG, OPT, ORACLE, RR, paper_learners
-from headstart.simulation.learner import Learner
 from headstart.specs import Setting, Spec
 from headstart.studies.study import LearnerSpec, Study
 
@@ -18,8 +17,8 @@ from headstart.studies.study import LearnerSpec, Study
 GRID = tuple(10.0 ** (half / 2) for half in range(-4, 9))
 FIGURES = (1.0, 100.0)
 
-# Not the paper's: the prior that tunes itself.
-OURS = "Hierarchical (ours)"
+# Not the paper's.
+OURS = "headstart"
 
 Reward = Literal["winner", "linear"]
 
@@ -43,7 +42,7 @@ def learner_specs(
 ) -> tuple[LearnerSpec, ...]:
     """OPT, Oracle, AVG-OFUL and RR-OFUL with each estimator λ, and ITL, with OFUL at δ = 1/T.
 
-    With `ours`, `Hierarchical` too. R is the noise's scale for a linear reward and ½ for 0/1.
+    With `ours`, headstart too. R is the noise's scale for a linear reward and ½ for 0/1.
     `parameter_bound` is S in the bound ‖h − w*‖ ≤ ‖h‖ + S of the radius; None leaves the term out.
     """
     policy: dict[str, Setting] = {
@@ -65,12 +64,7 @@ def learner_specs(
         else:
             bias: dict[str, Setting] = {"bias": "@mean_parameter"} if learner.name == ORACLE else {}
             specs.append(LearnerSpec.of(learner, policy=oful, **bias, **swept))
-    return (*specs, LearnerSpec.of(our_learner())) if ours else tuple(specs)
-
-
-def our_learner() -> Learner:
-    """Our prior without settings, which is not the paper's, with a policy for it."""
-    return learners.ours(name=OURS)
+    return (*specs, LearnerSpec.of(learners.headstart(name=OURS))) if ours else tuple(specs)
 
 
 def synthetic(

@@ -58,7 +58,7 @@ def plot(
     --------
     >>> from pathlib import Path
     >>> from headstart import plotting
-    >>> agents = [hs.learners.itl(regularization=1.0), hs.learners.ours()]
+    >>> agents = [hs.learners.itl(regularization=1.0), hs.learners.headstart()]
     >>> results = hs.simulate(
     ...     hs.environments.Synthetic(), agents, n_tasks=3, horizon=10, replications=5
     ... )

@@ -33,11 +33,10 @@ _LEARNERS: Mapping[str, Mapping[str, Any]] = {
     "AVG-OFUL": {"color": BLUE, "linestyle": "-", "marker": "o"},
     "RR-OFUL": {"color": VERMILION, "linestyle": (0, (4, 1, 1, 1)), "marker": "s"},
     "ITL": {"color": PURPLE, "linestyle": (0, (2, 1)), "marker": "v"},
-    "Hierarchical": {"color": ORANGE, "linestyle": "-", "marker": "D"},
+    "headstart": {"color": ORANGE, "linestyle": "-", "marker": "D"},
 }
 _ALIASES = {
-    "Hierarchical (ours)": "Hierarchical",
-    "ours": "Hierarchical",
+    "Hierarchical": "headstart",
     "AVG": "AVG-OFUL",
     "RR": "RR-OFUL",
 }

@@ -42,17 +42,7 @@ class Fixed:
 
     @classmethod
     def zero(cls, *, regularization: ArrayLike = 1.0) -> Fixed:
-        """ITL: every task starts from zero.
-
-        Parameters
-        ----------
-        regularization : float or array_like of shape (d, d), default 1.0
-            λ or Λ.
-
-        Returns
-        -------
-        Fixed
-        """
+        """ITL: every task starts from zero."""
         return cls(bias=0.0, regularization=regularization)
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:

@@ -78,17 +78,7 @@ class KnownVariances:
         return
 
     def mean_posterior(self, memory: Memory) -> tuple[Floats, Floats]:
-        """The mean (…, d) and covariance (…, d, d) of h given all completed tasks.
-
-        Parameters
-        ----------
-        memory : mapping of str to ndarray
-            The memory.
-
-        Returns
-        -------
-        tuple of two ndarrays
-        """
+        """The mean (…, d) and covariance (…, d, d) of h given all completed tasks."""
         ratio = np.full((1, 1), self.task_variance / self.mean_variance)
         posterior = Posterior(Sums.from_memory(memory), self._regularizations(memory), ratio)
         one = np.ones((*memory["count"].shape, 1, 1))

@@ -68,7 +68,7 @@ def simulate(
     --------
     >>> results = hs.simulate(
     ...     hs.environments.Synthetic(reward="linear"),
-    ...     [hs.learners.itl(regularization=1.0), hs.learners.ours()],
+    ...     [hs.learners.itl(regularization=1.0), hs.learners.headstart()],
     ...     n_tasks=5,
     ...     horizon=20,
     ...     replications=10,
@@ -76,7 +76,7 @@ def simulate(
     >>> dict(results.regret.sizes)
     {'learner': 2, 'replication': 10, 'task': 5, 'round': 20}
     >>> regret = results.regret.sum("round").mean("replication").sel(task=5)
-    >>> bool(regret.sel(learner="Hierarchical") < regret.sel(learner="ITL"))
+    >>> bool(regret.sel(learner="headstart") < regret.sel(learner="ITL"))
     True
     """
     n = checks.count("n_tasks", n_tasks)

@@ -19,7 +19,11 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.frames import as_html, frame
 from headstart.intervals import CONFIDENCE, Interval, interval
-from headstart.studies.results import at_best, independent
+from headstart.learners import MetaLinEXP3
+from headstart.policies import Uniform
+from headstart.priors import Fixed
+from headstart.simulation.learner import Learner
+from headstart.studies.results import DIMENSIONS, at_best, independent
 from headstart.studies.study import LearnerSpec, Study
 
 # What is compared: values by learner and replication, or results that have them.
@@ -191,6 +195,13 @@ def compare_pairs(values: Values, pairs: Sequence[tuple[str, str]]) -> Compariso
         np.asarray((table.sel(learner=one) - table.sel(learner=other)).to_numpy())
         for one, other in pairs
     ]
+    return compare_differences(pairs, differences)
+
+
+def compare_differences(
+    pairs: Sequence[tuple[str, str]], differences: Sequence[Floats]
+) -> Comparisons:
+    """Pairs of learners by the differences of their values in each replication, as one family."""
     p_values = [paired_p_value(each) for each in differences]
     return Comparisons(
         Comparison(
@@ -212,6 +223,8 @@ def _by_replication(values: Values) -> xr.DataArray:
             "values must be a labelled array over (learner, replication), such as results.regret, "
             f"got {type(values).__name__}"
         )
+    if table.isnull().any():
+        raise ValueError("values must not be missing or NaN: each learner plays every replication")
     table = table.sum([name for name in ("task", "round") if name in table.dims])
     if "cohort" in table.coords:
         table = independent(table.to_dataset(name="values"))["values"]
@@ -233,8 +246,14 @@ def _by_replication(values: Values) -> xr.DataArray:
 def _of_frame(table: pd.DataFrame) -> xr.DataArray:
     """A column per learner and a row per replication; or regrets with both as columns."""
     if {"learner", "replication", "regret"} <= {*table.index.names, *table.columns}:
-        regret = table.groupby(["learner", "replication"], sort=False)["regret"].sum()
-        table = regret.unstack("learner")
+        rows = table.reset_index() if any(table.index.names) else table
+        over = [name for name in DIMENSIONS if name in rows]
+        regret = rows.set_index(over)["regret"].to_xarray()
+        regret = regret.sel(learner=rows["learner"].unique())
+        if "cohort" in rows:
+            cohorts = rows.groupby("replication")["cohort"].first().to_xarray()
+            regret = regret.assign_coords(cohort=cohorts)
+        return regret
     return xr.DataArray(
         checks.floats("values", table.to_numpy()).T,
         {"learner": [str(name) for name in table.columns]},
@@ -287,15 +306,18 @@ def _learning(study: Study) -> list[LearnerSpec]:
     return [one for one in study.learners if one.specs()]
 
 
-# Methods that start every task from zero.
-_COLD = {"itl", "lin_ts"}
-
-
 def _rank(learner: LearnerSpec) -> int:
-    if learner.method is not None:
-        return 0 if learner.method.kind in _COLD else 1
-    ignores = learner.policy is not None and learner.policy.kind == "Uniform"
-    prior = learner.prior
-    zero = prior is not None and prior.kind in {"Fixed", "Fixed.zero"}
-    from_zero = zero and prior is not None and "bias" not in prior.settings
-    return 2 if ignores else 0 if from_zero else 1
+    """0 if it starts every task from zero, 2 if it plays at random, else 1."""
+    parts = [part for spec in learner.specs().values() for part in spec.nested()]
+    asked = set().union(*(part.placeholders() for part in parts)) - {"regularization"}
+    # What asks the environment does not start from zero; own code may be gone.
+    if asked or any(":" in part.kind for part in parts):
+        return 1
+    agent = learner.build(learner.name, lambda _: 1.0)
+    if isinstance(agent, MetaLinEXP3):
+        return 0 if agent.start == "none" else 1
+    if not isinstance(agent, Learner):
+        return 1
+    if isinstance(agent.policy, Uniform):
+        return 2
+    return 0 if isinstance(agent.prior, Fixed) and not np.any(agent.prior.bias) else 1

@@ -10,7 +10,7 @@ from collections.abc import Collection
 import numpy as np
 import xarray as xr
 
-from headstart.arrays import Integers
+from headstart.arrays import Floats, Integers
 
 # One in this many replications chooses λ, and the others measure.
 _CHOOSING = 4
@@ -82,6 +82,11 @@ def independent(results: xr.Dataset) -> xr.Dataset:
     return joined.transpose(*results.dims)
 
 
+def cohort_means(values: Floats, cohorts: Integers) -> Floats:
+    """The mean of values (R, …) of every cohort, (C, …)."""
+    return np.stack([values[cohorts == number].mean(0) for number in np.unique(cohorts)])
+
+
 def totals(
     results: xr.Dataset, variable: str = "regret", trained: int | None = None
 ) -> xr.DataArray:
@@ -121,6 +126,14 @@ def measuring(replications: int) -> Integers:
     """The replications that did not choose λ; the only one, if there is no other."""
     others = np.setdiff1d(np.arange(replications), choosing(replications))
     return others if len(others) else np.arange(replications)
+
+
+def measured(results: xr.Dataset) -> Integers:
+    """The numbers of the replications that measure; of cohorts, all of a cohort do or none."""
+    numbers = results["replication"].to_numpy()
+    cohorts = results["cohort"].to_numpy() if "cohort" in results.coords else numbers
+    every = np.unique(cohorts)
+    return np.asarray(numbers[np.isin(cohorts, every[measuring(len(every))])])
 
 
 def at_best(

@@ -399,7 +399,7 @@ class Study:
         Examples
         --------
         >>> from headstart.studies import Study
-        >>> agents = [hs.learners.itl(), hs.learners.ours()]
+        >>> agents = [hs.learners.itl(), hs.learners.headstart()]
         >>> world = hs.environments.Synthetic(reward="linear")
         >>> study = Study.of("small", world, agents, horizon=20, replications=10)
         >>> [learner.name for learner in study.learners], study.environment.kind

@@ -50,11 +50,13 @@ def test_variances_are_recovered(scale: float, horizon: int) -> None:
     # median of 60 fits has one of about 2 %. The last case has fewer rounds than features; there
     # much larger or smaller scales are hardly distinguished from noise, and not tested.
     tasks = _batch(0, lead=(60,), n_tasks=40, horizon=horizon, dimension=6, scale=np.full(6, scale))
-    fitted = Hierarchical().variances(_learn(Hierarchical(), tasks, (60,)))
-    assert np.median(fitted.noise) == pytest.approx(0.25, rel=0.15)
-    assert np.median(fitted.task) == pytest.approx(scale**2, rel=0.15)
-    # κ² is the mean square of one vector of six ones, on a grid of half a decade.
-    assert 0.3 < np.median(fitted.mean) < 3.0
+    prior = Hierarchical().prior(_learn(Hierarchical(), tasks, (60,)))
+    assert prior.mean_covariance is not None
+    noise = prior.noise_scale**2
+    assert np.median(noise) == pytest.approx(0.25, rel=0.15)
+    of_task = np.linalg.inv(prior.regularization) - prior.mean_covariance
+    task = noise * np.trace(of_task, axis1=-2, axis2=-1) / 6.0
+    assert np.median(task) == pytest.approx(scale**2, rel=0.15)
 
 
 @each
@@ -69,14 +71,10 @@ def test_the_mean_task_explains_at_least_the_share_that_is_asked_for(
     for least in (0.0, 0.1, 1.0):
         asked = replace(estimator, _least_signal=least)
         memory = _learn(asked, tasks)
-        variances, covariance = asked.variances(memory), asked.prior(memory).mean_covariance
+        covariance = asked.prior(memory).mean_covariance
         assert covariance is not None
-        # κ²·unit/s², where the unit is a power of √10 near ‖x‖² = 3.
-        share = float(variances.mean / variances.noise) * np.sqrt(10.0)
-        assert share >= least * (1.0 - 1e-9)
-        found[least] = share, float(np.trace(covariance))
-    assert found[0.0][0] < 0.1
-    assert found[0.0][1] < found[0.1][1] < found[1.0][1]
+        found[least] = float(np.trace(covariance))
+    assert found[0.0] < found[0.1] < found[1.0]
 
 
 def test_bias_approaches_the_mean_task() -> None:
@@ -212,46 +210,17 @@ def test_a_recount_replaces_tasks() -> None:
         np.testing.assert_allclose(found[name], array, atol=1e-9, err_msg=name)
 
 
-def test_memories_of_other_sizes_are_not_merged_with_an_intercept() -> None:
-    # The constant is scaled like the other features, and theirs differ.
-    estimator, rng = Hierarchical(intercept=True), np.random.default_rng(0)
-    memories = []
-    for size in (1.0, 100.0):
-        x = np.column_stack([size * rng.standard_normal((6, 2)), np.ones(6)])
-        task = TaskStatistics.from_data(x, rng.standard_normal(6))
-        memories.append(estimator.absorb(estimator.empty(3), task))
-    with pytest.raises(ValueError, match="intercept"):
-        estimator.merge(*memories)
-    plain = Hierarchical()
-    assert plain.merge(*memories)["count"] == 12.0
-
-
 @pytest.mark.parametrize("offset", [0.0, 5.0])
-def test_an_intercept_learns_the_offset(offset: float) -> None:
-    # Features a hundred times smaller than the constant next to them.
+def test_a_constant_feature_learns_the_offset(offset: float) -> None:
     rng = np.random.default_rng(9)
     tasks = []
     for _ in range(30):
         x = 0.01 * rng.standard_normal((12, 3))
         y = x @ (100.0 + 30.0 * rng.standard_normal(3)) + offset + 0.3 * rng.standard_normal(12)
-        tasks.append(TaskStatistics.from_data(np.column_stack([x, np.ones(12)]), y))
-    prior = Hierarchical(intercept=True).prior(_learn(Hierarchical(intercept=True), tasks))
-    assert prior.bias[-1] == pytest.approx(offset, abs=0.2)
+        tasks.append(TaskStatistics.from_data(np.column_stack([x, np.full(12, 0.02)]), y))
+    prior = Hierarchical().prior(_learn(Hierarchical(), tasks))
+    assert 0.02 * prior.bias[-1] == pytest.approx(offset, abs=0.2)
     np.testing.assert_allclose(prior.bias[:-1], 100.0, atol=30.0)
-
-
-def test_an_intercept_without_a_constant_is_a_warning() -> None:
-    rng = np.random.default_rng(9)
-    estimator = Hierarchical(intercept=True)
-    x = rng.standard_normal((12, 3))
-    with pytest.warns(UserWarning, match="takes the last feature of every arm as the constant 1"):
-        estimator.absorb(estimator.empty(3), TaskStatistics.from_data(x, x[:, 0]))
-    # A constant that live use brought to the size of other features, and no data at all, are none.
-    for last in (1.0, 2.0**-7):
-        x[:, -1] = last
-        for rows in (x, x[:0]):
-            task = TaskStatistics.from_data(rows, rows[:, 0])
-            estimator.absorb(estimator.empty(3), task)
 
 
 def test_unknown_covariance_is_refused() -> None:
@@ -268,13 +237,12 @@ def test_prior_carries_the_noise() -> None:
 
 @pytest.mark.parametrize("factor", [2.0**-10, 2.0**10])
 def test_revision_does_not_depend_on_the_features_unit(factor: float) -> None:
-    estimator = Hierarchical(intercept=True)
+    estimator = Hierarchical()
     for seed in range(20):
         data = sample_tasks(np.random.default_rng((6, seed)), (6, 6), 3)
         found = []
         for scale in (1.0, factor):
-            units = np.array([scale, scale, 1.0])
-            tasks = [(np.column_stack([x[:, :2], np.ones(len(x))]) * units, y) for x, y in data]
+            tasks = [(scale * x, y) for x, y in data]
             mixture = estimator.prior(_learn(estimator, statistics(tasks))).mixture
             assert mixture is not None
             found.append(bool(mixture.components_differ))

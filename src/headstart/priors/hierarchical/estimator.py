@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -16,7 +15,7 @@ from headstart.interfaces import Memory
 from headstart.priors import _memories
 from headstart.priors.hierarchical import grid
 from headstart.priors.hierarchical.factors import MAX_RANK, Directions, FactorFit
-from headstart.priors.hierarchical.isotropic import IsotropicFit, Variances
+from headstart.priors.hierarchical.isotropic import IsotropicFit
 from headstart.priors.hierarchical.normal import Normal, mixture
 from headstart.priors.hierarchical.recent import RecentTasks
 from headstart.priors.hierarchical.sums import Spectrum, Sums
@@ -29,8 +28,6 @@ _VARIANCE_RATIO = 2.0
 # quarter of the stored tasks are new.
 _REFIT_SHARE = 8.0
 _LATEST_SHARE = 4.0
-# How much the binary logarithm of a constant may differ from a whole number.
-_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +46,6 @@ class Hierarchical:
     covariance : {"factor", "isotropic"}, default "factor"
         "factor" is Σ₀ = τ²I + LLᵀ, with as many directions L as the latest 64 tasks support,
         possibly none; "isotropic" is Σ₀ = τ²I. The mean is over all tasks.
-    intercept : bool, default False
-        Whether the last feature is a constant 1, which you append. Its coefficient is an offset of
-        the rewards, and is scaled like the other features. If the last feature's mean square does
-        not fit a constant 1, there is a warning.
     n_about : int, default 0
         p: tasks carry side information z (p,), and their mean is h + Hz if that predicts them
         better (the latest 256 tasks decide).
@@ -72,7 +65,6 @@ class Hierarchical:
     """
 
     covariance: Literal["factor", "isotropic"] = "factor"
-    intercept: bool = False
     n_about: int = 0
     # The mean task explains at least this many times the variance of the noise; set in live use.
     _least_signal: float = 0.0
@@ -108,19 +100,7 @@ class Hierarchical:
         return self._refitted(self._added(memory, one, weight))
 
     def recount(self, memory: Memory, before: TaskStatistics, after: TaskStatistics) -> Memory:
-        """The memory with tasks replaced by tasks, both in stacks (…, k), with one fit at the end.
-
-        Parameters
-        ----------
-        memory : mapping of str to ndarray
-            The memory, which must not be modified.
-        before, after : TaskStatistics
-            The tasks to take out, as they were added, and those to add.
-
-        Returns
-        -------
-        mapping of str to ndarray
-        """
+        """The memory with tasks replaced by others, both (…, k), with one fit at the end."""
         return self._refitted(self._added(self._added(memory, before, -1.0), after, 1.0))
 
     def _added(self, memory: Memory, tasks: TaskStatistics, weight: float) -> Memory:
@@ -128,24 +108,17 @@ class Hierarchical:
         self._check_about(tasks.about, tasks.lead)
         if not tasks.count.size:
             return memory
-        if self.intercept and not _ends_in_a_constant(tasks):
-            warnings.warn(
-                "Hierarchical(intercept=True) takes the last feature of every arm as the constant "
-                "1, and got another: append a 1 to every arm's features, or leave intercept out",
-                stacklevel=3,
-            )
-        unit = self._unit(memory, tasks)
-        scaled = self._scaled(tasks, unit[..., None])
-        spectrum = Spectrum.of(scaled)
+        unit = _unit(memory, tasks)
+        spectrum = Spectrum.of(tasks)
         regularizations = grid.regularizations(unit)[..., None, :]
-        sums = Sums.of_task(scaled, regularizations, spectrum).over_tasks()
+        sums = Sums.of_task(tasks, regularizations, spectrum).over_tasks()
         after = dict(memory) | {"unit": unit} | _memories.add(memory, sums.to_memory(), weight)
         if self._stores_tasks:
             recent = RecentTasks.from_memory(memory)
             if weight > 0.0:
-                recent = recent.with_tasks(scaled, weight, spectrum)
+                recent = recent.with_tasks(tasks, weight, spectrum)
             else:
-                recent = recent.without_tasks(scaled)
+                recent = recent.without_tasks(tasks)
             after |= recent.to_memory()
         return after
 
@@ -162,11 +135,6 @@ class Hierarchical:
         The fit starts from the fit of the memory that has seen more tasks.
         """
         unit = np.where(memory["unit"] > 0.0, memory["unit"], other["unit"])
-        if self.intercept and (grid.steps(other["unit"], unit) != 0).any():
-            raise ValueError(
-                "memories with an intercept can be merged only if their features have one size, "
-                f"got units {memory['unit']} and {other['unit']}"
-            )
         one, two = (
             Sums.from_memory(part).shifted(grid.steps(part["unit"], unit)).to_memory()
             for part in (memory, other)
@@ -198,19 +166,16 @@ class Hierarchical:
         if about is not None:
             self._check_about(about, memory["unit"].shape)
         initial = self._initial(memory)
-        # With x = Dx' the parameter is w = Dw', where D is 1 except for the intercept.
-        scales = self._factors(memory["unit"], initial.mean.shape[-1])
         if not (memory["count"] > 0.0).any():  # the same, without d³ work
-            start, none = initial.scaled(scales), np.zeros(memory["unit"].shape)
-            return start.prior(
-                noise_degrees_of_freedom=none, mixture=mixture(start, start, start, none > 0)
+            none = np.zeros(memory["unit"].shape)
+            return initial.prior(
+                noise_degrees_of_freedom=none, mixture=mixture(initial, initial, initial, none > 0)
             )
         lower, upper, whole = self._next_task(memory, about, initial)
         known = whole.noise_variance > 0.0
         differ = known & (lower.average_variance > _VARIANCE_RATIO * upper.average_variance)
         lower, upper, outlier, start = (
-            normal.where(known, initial).scaled(scales)
-            for normal in (lower, upper, whole.outlier(), whole)
+            normal.where(known, initial) for normal in (lower, upper, whole.outlier(), whole)
         )
         return start.prior(
             noise_degrees_of_freedom=np.where(known, memory["count"], 0.0),
@@ -253,36 +218,11 @@ class Hierarchical:
         """None: for given λ and ρ, a constant bias gives the same estimates as a refreshed one."""
         return
 
-    def variances(self, memory: Memory) -> Variances:
-        """The most likely variances (restricted maximum likelihood) of Σ₀ = τ²I; 0 at first.
-
-        Parameters
-        ----------
-        memory : mapping of str to ndarray
-            The memory.
-
-        Returns
-        -------
-        Variances
-        """
-        return IsotropicFit(memory, self._least_signal).most_likely()
-
     def directions(self, memory: Memory) -> Directions:
-        """The directions along which tasks differ, with covariance "factor".
-
-        Parameters
-        ----------
-        memory : mapping of str to ndarray
-            The memory.
-
-        Returns
-        -------
-        Directions
-        """
+        """The directions along which tasks differ, with covariance "factor"."""
         if self.covariance != "factor":
             raise ValueError(f'covariance must be "factor" for directions, got {self.covariance!r}')
-        scales = self._factors(memory["unit"], memory["ridges"].shape[-1])
-        return FactorFit.from_memory(memory).directions(scales)
+        return FactorFit.from_memory(memory).directions()
 
     def _initial(self, memory: Memory) -> Normal:
         """The distribution of a task before any reward."""
@@ -291,31 +231,6 @@ class Hierarchical:
         covariance = np.eye(dimension) / (_INITIAL_LAMBDA * unit)[..., None, None]
         mean = np.zeros((*unit.shape, dimension))
         return Normal(mean, covariance, np.ones(unit.shape), mean_covariance=covariance)
-
-    def _unit(self, memory: Memory, tasks: TaskStatistics) -> Floats:
-        """The unit of λ, from the mean ‖x‖² of the first tasks with features, (…); 0 before."""
-        diagonal = np.diagonal(tasks.gram, axis1=-2, axis2=-1)
-        square = (diagonal[..., :-1] if self.intercept else diagonal).sum((-2, -1))
-        unit = grid.unit(square / np.maximum(tasks.count.sum(-1), 1.0))
-        return np.where(memory["unit"] > 0.0, memory["unit"], unit)
-
-    def _factors(self, unit: Floats, dimension: int) -> Floats:
-        """The diagonal of D, (…, d), which gives the constant feature the others' norm."""
-        factors = np.ones((*unit.shape, dimension))
-        if self.intercept:
-            factors[..., -1] = np.sqrt(np.where(unit > 0.0, unit, 1.0))
-        return factors
-
-    def _scaled(self, task: TaskStatistics, unit: Floats) -> TaskStatistics:
-        """The statistics of Dx."""
-        if not self.intercept:
-            return task
-        scales = self._factors(unit, task.dimension)
-        return replace(
-            task,
-            gram=scales[..., :, None] * task.gram * scales[..., None, :],
-            moment=scales * task.moment,
-        )
 
     def _check_about(self, about: Floats | None, lead: tuple[int, ...]) -> None:
         """Raise unless the side information is (…, p); it is ignored if p is 0."""
@@ -328,14 +243,8 @@ class Hierarchical:
         checks.about("about", about, lead, self.n_about)
 
 
-def _ends_in_a_constant(task: TaskStatistics) -> bool:
-    """Whether the last feature may be the constant 1, by its mean square.
-
-    Live use divides features by powers of two if their sizes are far apart.
-    """
-    square, count = task.gram[..., -1, -1], task.count
-    known = count > 0.0
-    if (known & (square <= 0.0)).any():
-        return False
-    power = np.log2(np.where(known, square, 1.0) / np.where(known, count, 1.0)) / 2.0
-    return bool((np.abs(power - np.round(power)) < _ROUNDING).all())
+def _unit(memory: Memory, tasks: TaskStatistics) -> Floats:
+    """The unit of λ, from the mean ‖x‖² of the first tasks with features, (…); 0 before."""
+    square = np.trace(tasks.gram, axis1=-2, axis2=-1).sum(-1)
+    unit = grid.unit(square / np.maximum(tasks.count.sum(-1), 1.0))
+    return np.where(memory["unit"] > 0.0, memory["unit"], unit)

@@ -125,9 +125,8 @@ class FactorFit:
             tasks = thin_tasks(recent, i)
             model = self.model(i)
             if model.noise <= 0.0 and initial is not None:
-                noise, task = float(initial.noise[i]), float(initial.task[i])
-                means = np.array([initial.mean[i]])
-                model = model._replace(noise=noise, task=task, means=means)
+                noise, task, mean = (float(variance[i]) for variance in initial)
+                model = model._replace(noise=noise, task=task, means=np.array([mean]))
             most = min(rank, MAX_RANK, len(tasks.weights) - 1, tasks.designs.shape[-1])
             least, greatest = limits[i]
             bounds = Limits(float(least), float(greatest), most)
@@ -145,8 +144,8 @@ class FactorFit:
             fit.about_variances[i] = chosen.means[1:] if len(chosen.means) > 1 else 0.0
         return fit
 
-    def directions(self, scales: Floats) -> Directions:
-        """The directions, with features of these scales (…, d)."""
+    def directions(self) -> Directions:
+        """The directions along which tasks differ."""
         u, values, _ = np.linalg.svd(self.loadings, full_matrices=False)
         along = (values**2).sum(-1)
         total = along + self.fitted_task * self.loadings.shape[-2]
@@ -154,7 +153,7 @@ class FactorFit:
         loadings[..., : values.shape[-1]] = u * values[..., None, :]
         return Directions(
             rank=self.rank,
-            loadings=scales[..., None] * loadings,
+            loadings=loadings,
             share=np.where(total > 0.0, along / np.where(total > 0.0, total, 1.0), 0.0),
         )
 

@@ -159,42 +159,15 @@ def posterior_weights(deviance: Floats, traces: Floats, least_signal: float) -> 
 
 
 def most_likely(deviance: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
-    """The s², s²/λ and s²/ρ, (…), of least deviance (…, G, P), where s² is `noise` (…, G, P).
+    """The s², s²/λ and s²/ρ, (…), of least deviance (…, G, P) on the fine grid of λ.
 
-    The grids of ρ and λ have the same size and steps: one spline serves both.
+    `noise` (…, G, P) are the s², 0 where there are no rewards.
     """
-    profile = to_fine(deviance.mT).min(-2)[..., None]
-    of_lambda = _least(to_fine(profile)[..., 0])
-    at_lambda = _cardinal(of_lambda)[..., None, :]
-    row = (at_lambda @ deviance).mT
-    of_rho = _least(to_fine(row)[..., 0])
-    known = np.asarray((noise > 0.0).all((-2, -1)))
-    logarithm = np.log(np.where(known[..., None, None], noise, 1.0))
-    at_best = (at_lambda @ logarithm @ _cardinal(of_rho)[..., None])[..., 0, 0]
-    variance = np.where(known, np.exp(at_best), 0.0)
-    step = FINE_LAMBDAS[1] / FINE_LAMBDAS[0]
-    return (
-        variance,
-        variance / (FINE_LAMBDAS[0] * step**of_lambda),
-        variance / (RHOS[0] * step**of_rho),
-    )
-
-
-def _least(values: Floats) -> Floats:
-    """Where values (…, F) are least, as an index with a fraction, (…), from a parabola."""
-    best = np.clip(values.argmin(-1), 1, values.shape[-1] - 2)
-    before, at, after = (
-        np.take_along_axis(values, (best + i)[..., None], -1)[..., 0] for i in (-1, 0, 1)
-    )
-    bend = np.maximum(before + after - 2.0 * at, 1e-300)
-    return np.asarray(best + np.clip((before - after) / (2.0 * bend), -1.0, 1.0))
-
-
-def _cardinal(index: Floats) -> Floats:
-    """The weights of grid points in the spline at an index of the fine grid, (…, G)."""
-    first = np.clip(np.floor(index), 0, len(_FINE_GRID) - 2).astype(np.int64)
-    share = (index - first)[..., None]
-    return np.asarray((1.0 - share) * _splines()[first] + share * _splines()[first + 1])
+    fine, variance = to_fine(deviance), fine_variance(noise)
+    lead, (size, n_ratios) = fine.shape[:-2], fine.shape[-2:]
+    best = fine.reshape(*lead, size * n_ratios).argmin(-1)
+    least = np.take_along_axis(variance.reshape(*lead, -1), best[..., None], -1)[..., 0]
+    return least, least / FINE_LAMBDAS[best // n_ratios], least / RHOS[best % n_ratios]
 
 
 def split_at_median(weights: Floats) -> tuple[Floats, Floats]:

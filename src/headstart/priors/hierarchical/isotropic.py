@@ -4,7 +4,6 @@ Written in λ = s²/τ² and ρ = s²/κ², which do not depend on the rewards' 
 axes, G values of λ, P values of ρ.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -90,15 +89,6 @@ class Posterior:
         return Normal(mean, covariance, weights.noise_variance, of_mean)
 
 
-@dataclass(frozen=True, eq=False)
-class Variances:
-    """The fitted variances, (…) each: s² of the noise, τ² between tasks, κ² of the mean task."""
-
-    noise: Floats
-    task: Floats
-    mean: Floats
-
-
 class IsotropicFit:
     """A memory's posterior of λ = s²/τ² and ρ = s²/κ², computed when needed.
 
@@ -141,10 +131,10 @@ class IsotropicFit:
         )
         return lower, upper
 
-    def most_likely(self) -> Variances:
-        """The most likely variances, by restricted maximum likelihood; 0 before any reward."""
+    def most_likely(self) -> tuple[Floats, Floats, Floats]:
+        """s², τ² and κ², (…), of restricted maximum likelihood on the grid."""
         unit = np.where(self._unit > 0.0, self._unit, 1.0)
-        posterior = self._posterior
-        noise, task, mean = grid.most_likely(posterior.deviance, posterior.noise_variance)
-        mean = np.maximum(mean, self._least_signal * noise)
-        return Variances(noise=noise, task=task / unit, mean=mean / unit)
+        noise, task, mean = grid.most_likely(
+            self._posterior.deviance, self._posterior.noise_variance
+        )
+        return noise, task / unit, np.maximum(mean, self._least_signal * noise) / unit

@@ -63,16 +63,6 @@ class Normal:
             np.where(condition[..., None, None], self.mean_covariance, otherwise.mean_covariance),
         )
 
-    def scaled(self, factors: Floats) -> "Normal":
-        """The distribution of Dw, with D = diag(factors) and factors (…, d)."""
-        products = factors[..., :, None] * factors[..., None, :]
-        return Normal(
-            factors * self.mean,
-            products * self.covariance,
-            self.noise_variance,
-            products * self.mean_covariance,
-        )
-
     def prior(self, *, noise_degrees_of_freedom: Floats, mixture: Mixture) -> Prior:
         """The prior of a task with this distribution."""
         return Prior.trusted(
