@@ -17,7 +17,6 @@ MODULES = (
     "headstart.environments",
     "headstart.learners",
     "headstart.simulation",
-    "headstart.schedules",
     "headstart.live",
     "headstart.logs",
     "headstart.service.client",

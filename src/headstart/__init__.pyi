@@ -4,7 +4,6 @@ from headstart import environments as environments
 from headstart import learners as learners
 from headstart import policies as policies
 from headstart import priors as priors
-from headstart import schedules as schedules
 from headstart import theory as theory
 from headstart.core.prior import Mixture as Mixture
 from headstart.core.prior import Prior as Prior
@@ -29,11 +28,9 @@ from headstart.live import Outcome as Outcome
 from headstart.live import evaluate_logged as evaluate_logged
 from headstart.simulation import Agent as Agent
 from headstart.simulation import InformedAgent as InformedAgent
-from headstart.simulation import JointAgent as JointAgent
 from headstart.simulation import Learner as Learner
 from headstart.simulation import Optimal as Optimal
 from headstart.simulation import Rounds as Rounds
-from headstart.simulation import Turns as Turns
 from headstart.simulation import evaluate as evaluate
 from headstart.simulation import simulate as simulate
 from headstart.studies.comparisons import compare as compare

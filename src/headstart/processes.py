@@ -28,6 +28,32 @@ def end_with_parent(end: Callable[[], None] = _exit) -> None:
     threading.Thread(target=watch, name="headstart-parent", daemon=True).start()
 
 
+class _OneBlasThread:
+    """A limit that lasts while any thread is inside: BLAS's number of threads is the process's."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limits = threadpool_limits(1, "blas")
+                # Only the thread that sets a limit may change it, until it leaves a context: the
+                # one that restores it may be another.
+                with threadpool_limits(1, "blas"):
+                    pass
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limits.__exit__(None, None, None)
+
+
+one_blas_thread = _OneBlasThread()
+
+
 def use_one_blas_thread() -> None:
     """Have BLAS use one thread in this process: a server's products are small, and it has many."""
     importlib.import_module("scipy.linalg.cython_blas")  # Numba's own library, loaded when needed

@@ -27,8 +27,7 @@ _METHODS = {
     "policies": ("scores",),
     "priors": ("absorb",),
     "environments": ("sample",),
-    "learners": ("play", "play_jointly"),
-    "schedules": ("order",),
+    "learners": ("play",),
 }
 
 _CLASS, _ARRAY = "class", "array"

@@ -64,19 +64,6 @@ def states_have_replications_first(agent: AnyAgent, environment: Environment) ->
             assert array.shape[:1] == (REPLICATIONS,), f"state {name!r} is {array.shape}"
 
 
-def what_is_shown_is_not_modified(agent: AnyAgent, environment: Environment) -> None:
-    """Arms, random numbers and rewards are shown to be read: other agents get the same ones."""
-    for state, task, uniforms in _situations(agent, environment):
-        before = copy.deepcopy((vars(task), uniforms))
-        rounds = Rounds(task, uniforms)
-        _play_rounds(agent, state, task, rounds)
-        for name, array in before[0].items():
-            np.testing.assert_array_equal(getattr(task, name), array, err_msg=name)
-        np.testing.assert_array_equal(uniforms, before[1], err_msg="uniforms")
-        rewards = np.take_along_axis(task.rewards, rounds.choices[..., None], -1)[..., 0]
-        np.testing.assert_array_equal(rounds.rewards, rewards, err_msg="rewards")
-
-
 def no_reward_is_seen_before_its_round(agent: AnyAgent, environment: Environment) -> None:
     """A choice depends on no reward of its round or a later one, and on no later arms."""
     for state, task, uniforms in _situations(agent, environment):
@@ -115,7 +102,6 @@ LAWS: Sequence[Law] = (
     other_agents_change_nothing,
     states_are_not_modified,
     states_have_replications_first,
-    what_is_shown_is_not_modified,
     no_reward_is_seen_before_its_round,
     no_reward_is_seen_of_arms_not_chosen,
     means_are_never_seen,

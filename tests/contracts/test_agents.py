@@ -145,14 +145,6 @@ class _InPlace(Wrapped):
         return state["model"]
 
 
-class _Writing(Wrapped):
-    def play(self, state: State, rounds: Rounds) -> Any:
-        while not rounds.over:
-            _, rewards = rounds.choose_largest(rounds.arms[..., 0])
-            rewards -= 1.0
-        return state["model"]
-
-
 class _Foreseeing(Wrapped):
     def play(self, state: State, rounds: Rounds) -> Any:
         while not rounds.over:
@@ -181,7 +173,6 @@ class _Counterfactual(Wrapped):
         (_OwnGenerator(), agents.other_agents_change_nothing),
         (_Pooling(), agents.chunks_and_threads_change_nothing),
         (_InPlace(), agents.states_are_not_modified),
-        (_Writing(), agents.what_is_shown_is_not_modified),
         (_Foreseeing(), agents.no_reward_is_seen_before_its_round),
         (_Counterfactual(), agents.no_reward_is_seen_of_arms_not_chosen),
     ],

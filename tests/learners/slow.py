@@ -125,13 +125,6 @@ def ada_ts(v: Variances) -> Choose:
     return choose
 
 
-def hier_ts(v: Variances) -> Choose:
-    def choose(finished: Data, own: Rewarded, arms: Floats, u: Floats, u0: Floats) -> int:
-        return thompson(*two_stage(finished, own, v), arms, u)
-
-    return choose
-
-
 def hier_bayes_ucb(v: Variances, delta: float) -> Choose:
     def choose(finished: Data, own: Rewarded, arms: Floats, u: Floats, u0: Floats) -> int:
         mean, covariance = two_stage(finished, own, v)

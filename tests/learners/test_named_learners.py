@@ -65,7 +65,6 @@ def given(tasks: list[hs.Task], numbers: list[Floats], r: int) -> list[GivenTask
         (hs.learners.lin_ts(noise_variance=0.3, prior_variance=2.0), slow.lin_ts(0.3, 2.0)),
         (hs.learners.meta_ts(**KNOWN), slow.meta_ts(V)),
         (hs.learners.ada_ts(**KNOWN), slow.ada_ts(V)),
-        (hs.learners.hier_ts(**KNOWN), slow.hier_ts(V)),
         (
             hs.learners.hier_bayes_ucb(**KNOWN, failure_probability=0.1),
             slow.hier_bayes_ucb(V, 0.1),
@@ -81,7 +80,6 @@ def given(tasks: list[hs.Task], numbers: list[Floats], r: int) -> list[GivenTask
         "LinTS",
         "Meta-TS",
         "AdaTS",
-        "HierTS",
         "HierBayesUCB",
         "Bayes oracle",
     ],
@@ -96,7 +94,7 @@ def test_choices_are_those_of_the_paper(agent: Agent, choose: slow.Choose) -> No
 
 
 def test_the_methods_differ() -> None:
-    # Otherwise the test above could not tell them apart. HierTS and AdaTS are one distribution.
+    # Otherwise the test above could not tell them apart.
     tasks = _tasks(seed=3)
     agents = [
         hs.learners.lin_ts(noise_variance=0.3, prior_variance=2.0),

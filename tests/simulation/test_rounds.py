@@ -109,3 +109,9 @@ def test_an_agent_must_play_all_rounds() -> None:
 
     with pytest.raises(ValueError, match="lazy must play all 3 rounds of a task, got 1"):
         hs.simulate(hs.environments.Synthetic(dimension=2), [Lazy()], n_tasks=1, horizon=3)
+
+
+def test_arms_do_not_lead_to_later_arms() -> None:
+    rounds = Rounds(TASK, UNIFORMS)
+    for shown in (rounds.arms, rounds.uniforms):
+        assert shown.base is None

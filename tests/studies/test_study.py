@@ -20,7 +20,7 @@ import headstart.priors
 from headstart.paper.studies import lastfm, movielens, synthetic
 from headstart.specs import Spec
 from headstart.studies.comparisons import default_reference
-from headstart.studies.shards import play_shard, shard_seed
+from headstart.studies.shards import play_shard
 from headstart.studies.study import LearnerSpec, Study
 from headstart.studies.toml import from_file, from_toml
 
@@ -282,76 +282,3 @@ def test_a_study_of_objects_is_made_with_of() -> None:
 
     with pytest.raises(ValueError, match="Local must be defined in a module that others can"):
         Study.of("m", Local(), [learner], horizon=3)
-
-
-OVERLAPPING = """
-name = "overlapping"
-horizon = 4
-tasks = 4
-replications = 5
-shard = 3
-schedule = { class = "Arrivals", n = 2, delay = 1 }
-[environment]
-class = "Synthetic"
-dimension = 3
-[[learners]]
-method = "hier_ts"
-task_variance = 0.5
-[[learners]]
-name = "ours"
-joint = true
-policy = { class = "BayesUCB" }
-prior = { class = "Hierarchical" }
-[[learners]]
-name = "OPT"
-"""
-
-
-def test_a_study_has_a_schedule() -> None:
-    study = from_toml(OVERLAPPING)
-    assert from_toml(study.to_toml()) == study
-    world = hs.environments.Synthetic(dimension=3)
-    agents: list[hs.simulation.JointAgent | hs.simulation.InformedAgent | LearnerSpec] = [
-        LearnerSpec(name="HierTS", method=Spec(kind="hier_ts", settings={"task_variance": 0.5})),
-        hs.Learner("ours", hs.policies.BayesUCB(), hs.priors.Hierarchical(), joint=True),
-        hs.Optimal(),
-    ]
-    schedule = hs.schedules.Arrivals(2, delay=1)
-    settings: Any = {"horizon": 4, "tasks": 4, "replications": 5, "shard": 3}
-    assert Study.of("overlapping", world, agents, schedule=schedule, **settings) == study
-    played = play_shard(study, 1)
-    by_hand = hs.simulate(
-        world,
-        [
-            hs.learners.hier_ts(task_variance=0.5, name="HierTS @ 1.0"),
-            hs.learners.headstart(joint=True, name="ours @ 1.0"),
-            hs.Optimal("OPT @ 1.0"),
-        ],
-        n_tasks=4,
-        horizon=4,
-        replications=2,
-        seed=shard_seed(0, 1),
-        schedule=schedule,
-    )
-    expected = by_hand["reward"].to_numpy()
-    np.testing.assert_array_equal(played["reward"].to_numpy()[:, 0, 0], expected)
-    assert played["regret"].dims == ("learner", *played["regret"].dims[1:])
-    in_sequence = replace(study, schedule=None)
-    assert in_sequence.digest != study.digest
-    assert "schedule" not in in_sequence.to_toml()
-    assert replace(study, protocol="train-then-test").schedule is None
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("n = 2,", "n = 0,", "schedule: n must be"),
-        ("Arrivals", "Arrival", "must be one of Arrivals, InParallel, InSequence, got 'Arrival'"),
-        ("joint = true", "joint = 1", "only with a policy and a prior, got 1"),
-        ('name = "OPT"', 'name = "OPT"\njoint = true', "may have joint = true only with a policy"),
-        ("tasks = 4", 'protocol = "train-then-test"', "is for protocol 'sequence'"),
-    ],
-)
-def test_a_wrong_schedule_is_named(old: str, new: str, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        from_toml(OVERLAPPING.replace(old, new, 1))

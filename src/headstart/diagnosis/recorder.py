@@ -26,7 +26,7 @@ from headstart.learners.oful import paper_learners
 from headstart.policies import OFUL, Uniform
 from headstart.priors import Fixed, Hierarchical
 from headstart.progress import Progress
-from headstart.simulation import Agent, Agents, InformedAgent, JointAgent, simulate
+from headstart.simulation import Agent, Agents, InformedAgent, simulate
 from headstart.simulation.agent import several
 from headstart.simulation.learner import Learner
 from headstart.simulation.rounds import Rounds
@@ -89,9 +89,9 @@ def record(
     sampled = _TaskRecorder(environment)
     every = several(learners)
     estimating: list[Learner] = []
-    others: list[Agent | JointAgent] = []
+    others: list[Agent] = []
 
-    def playing(_: Environment) -> list[Agent | JointAgent]:
+    def playing(_: Environment) -> list[Agent]:
         # Learners may need attributes of the prepared environment, so they are built from it.
         built = every(sampled.source) if callable(every) else every
         estimating.extend(agent for agent in built if isinstance(agent, Learner))

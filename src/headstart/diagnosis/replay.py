@@ -42,11 +42,6 @@ def replay(
             "the results do not say which study made them; `headstart run` writes that"
         )
     study = from_toml(str(results.attrs["study"]), str(results.attrs.get("folder", "")))
-    if study.schedule is not None:
-        raise ValueError(
-            f"a diagnosis needs tasks one after another, but {study.name} "
-            "has a schedule; run it without one to diagnose it"
-        )
     _check_sources(study, results)
     if regularization is not None and regularization not in study.regularization:
         grid = study.regularization

@@ -9,7 +9,6 @@ from headstart.learners.bayesian import (
     bayes_oracle,
     headstart,
     hier_bayes_ucb,
-    hier_ts,
     lin_ts,
     meta_ts,
 )
@@ -32,7 +31,6 @@ __all__ = [
     "bayes_oracle",
     "headstart",
     "hier_bayes_ucb",
-    "hier_ts",
     "itl",
     "lin_exp3",
     "lin_ts",

@@ -132,6 +132,9 @@ def ada_ts(
 ) -> Learner:
     """AdaTS (Basu et al., 2021): a task's prior integrates over h, N(E h, τ²I + Cov h).
 
+    HierTS (Hong et al., 2022) with known variances has the same distribution of choices if tasks
+    come one after another.
+
     Parameters
     ----------
     noise_variance, task_variance, mean_variance : float, default 1.0
@@ -150,39 +153,6 @@ def ada_ts(
     """
     known = _known(noise_variance, task_variance, mean_variance)
     return Learner(name, Thompson(), known)
-
-
-def hier_ts(
-    *,
-    noise_variance: float = 1.0,
-    task_variance: float = 1.0,
-    mean_variance: float = 1.0,
-    name: str = "HierTS",
-) -> Learner:
-    """HierTS (Hong et al., 2022) with known variances: in every round h̃, then w̃ given h̃.
-
-    The w̃ of these two draws has the posterior distribution of w given all rewards of all tasks,
-    including running ones (`headstart.schedules`); here it is one draw from that posterior. If
-    tasks come one after another, this is AdaTS.
-
-    Parameters
-    ----------
-    noise_variance, task_variance, mean_variance : float, default 1.0
-        The variances s² of the noise, τ² of tasks about h and κ² of h.
-    name : str, default "HierTS"
-        The label in results.
-
-    Returns
-    -------
-    Learner
-
-    Examples
-    --------
-    >>> hier_ts().prior == ada_ts().prior, hier_ts().joint
-    (True, True)
-    """
-    known = _known(noise_variance, task_variance, mean_variance)
-    return Learner(name, Thompson(), known, joint=True)
 
 
 def hier_bayes_ucb(
@@ -216,18 +186,16 @@ def hier_bayes_ucb(
     checks.probability("failure_probability", failure_probability)
     policy = BayesUCB(z=math.sqrt(2.0 * math.log(1.0 / failure_probability)))
     known = _known(noise_variance, task_variance, mean_variance)
-    return Learner(name, policy, known, joint=True)
+    return Learner(name, policy, known)
 
 
-def headstart(*, policy: Policy = _POLICY, joint: bool = False, name: str = "headstart") -> Learner:
+def headstart(*, policy: Policy = _POLICY, name: str = "headstart") -> Learner:
     """Our own, without settings: the mean task, its variance and the noise are all learned.
 
     Parameters
     ----------
     policy : Policy, default BayesUCB()
         How an arm is chosen.
-    joint : bool, default False
-        If tasks overlap (`headstart.schedules`), whether to learn from running tasks too.
     name : str, default "headstart"
         The label in results.
 
@@ -240,7 +208,7 @@ def headstart(*, policy: Policy = _POLICY, joint: bool = False, name: str = "hea
     >>> type(headstart().prior).__name__
     'Hierarchical'
     """
-    return Learner(name, policy, Hierarchical(), joint=joint)
+    return Learner(name, policy, Hierarchical())
 
 
 def _known(noise_variance: float, task_variance: float, mean_variance: float) -> KnownVariances:

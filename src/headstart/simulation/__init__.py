@@ -10,26 +10,22 @@ from task to task: named arrays with the replications on the first axis.
 {'gram': (2, 3, 3), 'moment': (2, 3), 'count': (2,), 'sum_of_squares': (2,)}
 """
 
-from headstart.simulation.agent import Agent, Agents, InformedAgent, JointAgent, State
+from headstart.simulation.agent import Agent, Agents, InformedAgent, State
 from headstart.simulation.comparison import evaluate, simulate
 from headstart.simulation.learner import Learner, Optimal
 from headstart.simulation.results import Results
 from headstart.simulation.rounds import Rounds
 from headstart.simulation.run import cores
-from headstart.simulation.turns import Arrived, Turns
 
 __all__ = [
     "Agent",
     "Agents",
-    "Arrived",
     "InformedAgent",
-    "JointAgent",
     "Learner",
     "Optimal",
     "Results",
     "Rounds",
     "State",
-    "Turns",
     "cores",
     "evaluate",
     "simulate",

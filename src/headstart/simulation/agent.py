@@ -13,7 +13,6 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.interfaces import Environment
 from headstart.simulation.rounds import Rounds
-from headstart.simulation.turns import Turns
 
 # What an agent carries from task to task: named arrays with the replications on the first axis, so
 # that replications can be played in chunks. Put objects of another library into an array of dtype
@@ -29,9 +28,6 @@ class Agent(Protocol):
     tasks from one state, and threads play slices of it. All randomness comes from
     `rounds.uniforms`, so that the same seed gives the same numbers. Entries along the first axis
     are independent: a slice of the state plays as it does in the full state.
-
-    If tasks overlap (`headstart.schedules`), a task plays from the state at its start, and `learn`
-    gets the state at its end: other tasks may have been learned in between.
 
     >>> class First:
     ...     name = "first"
@@ -175,80 +171,9 @@ class InformedAgent(Protocol):
         ...
 
 
-@runtime_checkable
-class JointAgent(Protocol):
-    """An agent that plays overlapping tasks in one loop: `begin`, then `play_jointly`.
-
-    It may share rewards between running tasks, and is the only kind of agent that can play if
-    rewards are late. `play_jointly` is pure, like the methods of `Agent`. An agent that also has
-    the methods of `Agent` is played by those when one task runs at a time; with `joint = False`,
-    also when tasks overlap and no reward is late.
-
-    >>> class Alternating:
-    ...     '''The next arm at every turn, whichever task it is.'''
-    ...
-    ...     name = "alternating"
-    ...
-    ...     def n_uniforms(self, n_arms, dimension):
-    ...         return 0
-    ...
-    ...     def begin(self, dimension, replications):
-    ...         return {"next": np.zeros(replications, dtype=int)}
-    ...
-    ...     def play_jointly(self, state, turns):
-    ...         arm = state["next"]
-    ...         while not turns.over:
-    ...             turns.choose(arm)
-    ...             arm = (arm + 1) % turns.n_arms
-    ...         return {"next": arm}
-    >>> results = hs.simulate(
-    ...     hs.environments.Synthetic(n_arms=3),
-    ...     Alternating(),
-    ...     n_tasks=2,
-    ...     horizon=3,
-    ...     schedule=hs.schedules.InParallel(2),
-    ... )
-    >>> results.choice.to_numpy().squeeze()
-    array([[0, 2, 1],
-           [1, 0, 2]], dtype=int32)
-    """
-
-    @property
-    def name(self) -> str:
-        """The label in results. With the seed, it determines the agent's random numbers."""
-        ...
-
-    def n_uniforms(self, n_arms: int, dimension: int) -> int:
-        """How many random numbers a turn takes, next to the one that breaks ties."""
-        ...
-
-    def begin(self, dimension: int, replications: int) -> State:
-        """The state before any task."""
-        ...
-
-    def play_jointly(self, state: State, turns: Turns) -> State:
-        """Play all turns. No task continues from one call to the next.
-
-        Simulations call it once for all tasks that overlap, and again for the next ones.
-
-        Parameters
-        ----------
-        state : State
-            The state before.
-        turns : Turns
-            The tasks, as the agent sees them.
-
-        Returns
-        -------
-        State
-            The state after the last turn.
-        """
-        ...
-
-
 # One agent or several, or a function that makes them from the prepared environment, where the
 # Oracle's mean parameter may be drawn.
-AnyAgent = Agent | InformedAgent | JointAgent
+AnyAgent = Agent | InformedAgent
 Several = Sequence[AnyAgent] | Callable[[Environment], Sequence[AnyAgent]]
 Agents = AnyAgent | Mapping[str, AnyAgent] | Several
 
@@ -258,7 +183,7 @@ def several(agents: Agents) -> Several:
 
     A dict holds agents by name.
     """
-    if isinstance(agents, type | str | Agent | InformedAgent | JointAgent):
+    if isinstance(agents, type | str | Agent | InformedAgent):
         return cast(Several, [agents])
     if isinstance(agents, Mapping):
         return [_named(agent, name) for name, agent in agents.items()]
@@ -296,22 +221,3 @@ def take(state: State, part: slice) -> State:
     if part.start == 0 and all(len(array) <= part.stop for array in state.values()):
         return state
     return {name: array[part] for name, array in state.items()}
-
-
-def join(states: Sequence[State]) -> State:
-    """The states of several groups of replications as one, in order."""
-    if len(states) == 1:
-        return states[0]
-    return {name: _joined([state[name] for state in states]) for name in states[0]}
-
-
-def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Arrays one after another; where their other axes differ in length, filled up with zeros."""
-    lengths = np.max([part.shape[1:] for part in parts], axis=0, initial=0)
-    filled = [
-        np.pad(part, [(0, 0), *((0, int(n)) for n in lengths - part.shape[1:])])
-        if part.shape[1:] != tuple(lengths)
-        else part
-        for part in parts
-    ]
-    return np.concatenate(filled)

@@ -11,7 +11,6 @@ from headstart.arrays import Integers
 from headstart.habits import hints
 from headstart.interfaces import Environment
 from headstart.progress import Progress
-from headstart.schedules import Schedule
 from headstart.simulation.agent import Agents
 from headstart.simulation.results import Results
 from headstart.simulation.run import Run
@@ -26,7 +25,6 @@ def simulate(
     *,
     replications: int = 1,
     seed: int | np.random.Generator | None = 0,
-    schedule: Schedule | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Results:
@@ -51,8 +49,6 @@ def simulate(
     seed : int, numpy.random.Generator or None, default 0
         The seed; a generator draws one, and None takes a fresh one. The results keep it as their
         attribute `seed`.
-    schedule : Schedule, optional
-        Which task plays next, such as `schedules.InParallel(5)`; by default, one after another.
     workers : int, optional
         The number of threads, one per core by default. The results do not depend on it.
     progress : callable, optional
@@ -62,7 +58,6 @@ def simulate(
     -------
     Results
         An `xarray.Dataset` with choice, reward and regret over (learner, replication, task, round).
-        If tasks overlap, the coordinate `turn` says when each round was played.
 
     Examples
     --------
@@ -88,9 +83,8 @@ def simulate(
         seed=seed,
         workers=workers,
         progress=progress,
-        schedule=schedule,
     )
-    return run.scheduled(n).isel(trained=0)
+    return run.sequence(n).isel(trained=0)
 
 
 @hints()

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.running import RunningEstimate
 from headstart.core.task import Episode
 from headstart.interfaces import (
-    LivePriorEstimator,
     Memory,
     Policy,
     PriorEstimator,
@@ -21,8 +19,6 @@ from headstart.interfaces import (
 )
 from headstart.simulation.agent import State
 from headstart.simulation.rounds import Rounds
-from headstart.simulation.running_tasks import RunningTasks
-from headstart.simulation.turns import Turns
 
 # For how many memories a learner caches the prior: one per number of training tasks.
 _KEPT = 8
@@ -42,10 +38,6 @@ class Learner:
         How an arm is chosen.
     prior : PriorEstimator
         How the learner learns from task to task.
-    joint : bool, default False
-        What a task knows of others if tasks overlap (`headstart.schedules`): only the tasks that
-        had ended when it began, or with `joint` all rewards of all tasks so far, including running
-        ones. That takes O(d³) or more per round.
 
     Examples
     --------
@@ -58,19 +50,11 @@ class Learner:
     name: str
     policy: Policy
     prior: PriorEstimator
-    joint: bool = False
     # The last memories and their priors: many test tasks start from each.
     _last: list[tuple[State, Prior]] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_parts(self.policy, self.prior)
-        if not isinstance(self.joint, bool):
-            raise ValueError(f"joint must be True or False, got {checks.short(self.joint)}")
-        if self.joint and not isinstance(self.prior, LivePriorEstimator):
-            raise ValueError(
-                "a joint learner needs a prior that can remove a task from its memory, with scale "
-                f"and merge, got {type(self.prior).__name__}"
-            )
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
         """As many as the policy takes."""
@@ -89,12 +73,12 @@ class Learner:
         estimate = RunningEstimate(start)
         mean_widths = by_parts(self.policy) is not None
         estimates = estimate.prepare(rounds.n_arms, mean_widths=mean_widths)
-        arms = rounds.arms
+        arms = rounds.shared_arms()
         estimate.read(arms)
         while not rounds.over:
             scores = self.policy.scores(estimates, rounds.uniforms)
             choices, rewards = rounds.choose_largest(scores)
-            next_arms = None if rounds.over else rounds.arms
+            next_arms = None if rounds.over else rounds.shared_arms()
             if running_bias is None:
                 estimate.learn_choices(arms, choices, rewards, next_arms)
             else:
@@ -106,16 +90,6 @@ class Learner:
             if next_arms is not None:
                 arms = next_arms
         return rounds.episode(estimate.statistics)
-
-    def play_jointly(self, state: State, turns: Turns) -> Memory:
-        """Play overlapping tasks; a late reward is learned when it arrives."""
-        tasks = RunningTasks(self.policy, self.prior, state, share=self.joint)
-        while not turns.over:
-            estimates = tasks.read(turns)
-            scores = self.policy.scores(estimates, turns.uniforms)
-            for arrived in turns.choose_largest(scores):
-                tasks.learn(arrived)
-        return tasks.completed
 
     def _start(self, state: State, about: Floats | None) -> Prior:
         """The prior of the next task, computed once for tasks that start from the same memory."""

@@ -28,8 +28,8 @@ class Rounds:
     """One task in R replications that play each round together; every choice ends a round.
 
     An agent sees the task's side information, the arms of the round, its random numbers and the
-    rewards of the arms it chose: no means, no other rewards, no later arms. It must not modify
-    these arrays.
+    rewards of the arms it chose: no means, no other rewards, no later arms. It gets copies, so that
+    it may write to them.
 
     Parameters
     ----------
@@ -77,6 +77,10 @@ class Rounds:
     @property
     def arms(self) -> Floats:
         """The arms of this round, (R, K, d)."""
+        return self.shared_arms().copy()
+
+    def shared_arms(self) -> Floats:
+        """The arms of this round without a copy: a view of an array that others see too."""
         if self.over:
             raise self._no_more()
         arms: Floats = self._arms[self._played]
@@ -87,8 +91,7 @@ class Rounds:
         """The agent's own random numbers for this round, (…, n), uniform in [0, 1)."""
         if self.over:
             raise self._no_more()
-        uniforms: Floats = self._uniforms[self._played]
-        return uniforms
+        return np.array(self._uniforms[self._played])
 
     def choose(self, choices: ArrayLike, propensities: ArrayLike | None = None) -> Floats:
         """Choose arms by index, and end the round.
@@ -159,7 +162,7 @@ class Rounds:
         if not valid:
             raise ValueError(f"scores must be numbers, got NaN in round {t + 1}")
         self._end_round()
-        return choices, rewards
+        return choices.copy(), rewards.copy()
 
     @property
     def features(self) -> Floats:
@@ -196,7 +199,7 @@ class Rounds:
         -------
         Episode
         """
-        choices, rewards = np.ascontiguousarray(self.choices), np.ascontiguousarray(self.rewards)
+        choices, rewards = self.choices, self.rewards
         if statistics is None:
             rounds = np.arange(self._played).reshape(-1, *(1,) * self._rows.ndim)
             features = self._arms[rounds, self._rows, self._choices[: self._played]]
@@ -217,8 +220,8 @@ class Rounds:
         self._propensities[self._played] = told
 
     def _so_far(self, array: NDArray[Number]) -> NDArray[Number]:
-        """An array over (T, R) as (…, t), for the rounds played so far."""
-        played = array[: self._played].swapaxes(0, 1)
+        """An array over (T, R) as (…, t), for the rounds played so far: a copy."""
+        played = np.array(array[: self._played].swapaxes(0, 1), order="C")
         return played.reshape(*self.lead, self._played)
 
     def _end_round(self) -> None:

@@ -1,83 +1,46 @@
-"""How a simulation runs: random streams, tasks in chunks on threads, the arrays of results."""
+"""How a simulation runs: random streams, chunks of replications on threads, arrays of results."""
+
+from __future__ import annotations
 
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import count
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.task import Task, realised
 from headstart.interfaces import Environment, FiniteEnvironment, PreparableEnvironment
+from headstart.processes import one_blas_thread
 from headstart.progress import Progress
-from headstart.schedules import InSequence, Schedule
 from headstart.simulation.agent import (
     Agent,
     Agents,
     AnyAgent,
     InformedAgent,
-    JointAgent,
     State,
     checked,
-    join,
     several,
     take,
 )
-from headstart.simulation.learner import Learner
 from headstart.simulation.results import Results
 from headstart.simulation.rounds import Rounds, draw_uniforms
-from headstart.simulation.turns import Stretch, Turns, checked_order, stretches
 
 # Random streams: the first number of a spawn key says what draws from it. For a task, the second
 # says whether it trains or tests, so that tests are the same at any number of training tasks.
-_ENVIRONMENT, _TASK, _AGENT, _SCHEDULE = 0, 1, 2, 3
+_ENVIRONMENT, _TASK, _AGENT = 0, 1, 2
 _TRAINING, _TEST = 0, 1
 
 # The bytes of inverses, arms and projections per chunk of replications, which plays all rounds of a
 # task together. Measured: this minimises the cost of cache misses and calls from Python.
 CHUNK_BYTES = 3_000_000
 
-# Calls a function with each chunk, on one thread or several; results in order.
-MapChunks = Callable[[Callable[[slice], State], Iterable[slice]], Iterable[State]]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Drawn:
-    """What is drawn for an agent: a task in every replication, and the agent's random numbers."""
-
-    task: Task
-    uniforms: Floats
-
-    def rounds(self, part: slice) -> Rounds:
-        """Some replications of the task, as an agent sees it."""
-        return Rounds(self.task[part], self.uniforms[part])
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TaskRecord:
-    """Choices, rewards, regrets and propensities (R, T) of one agent in one task, as views."""
-
-    choice: NDArray[np.int32]
-    reward: Floats
-    regret: Floats
-    propensity: Floats
-
-    def write(self, part: slice, task: Task, rounds: Rounds) -> None:
-        """Record some replications."""
-        choices = rounds.choices
-        self.choice[part] = choices
-        self.reward[part] = rounds.rewards
-        self.regret[part] = realised(task, choices).regrets(choices)
-        if rounds.propensities is not None:
-            self.propensity[part] = rounds.propensities
+# Where an agent's task is recorded: its numbers of learner, training size and task.
+_At = tuple[int, int, int]
 
 
 class Record:
@@ -92,15 +55,15 @@ class Record:
         self.regret = np.empty(shape)
         self.propensity = np.zeros(shape)
 
-    def at(self, learner: int, trained: int, task: int) -> TaskRecord:
-        """The entries of one agent in one task."""
-        at = (learner, trained, slice(None), task)
-        return TaskRecord(
-            choice=self.choice[at],
-            reward=self.reward[at],
-            regret=self.regret[at],
-            propensity=self.propensity[at],
-        )
+    def write(self, at: _At, part: slice, task: Task, rounds: Rounds) -> None:
+        """Record some replications of a task."""
+        (learner, trained, number), choices = at, rounds.choices
+        here = (learner, trained, part, number)
+        self.choice[here] = choices
+        self.reward[here] = rounds.rewards
+        self.regret[here] = realised(task, choices).regrets(choices)
+        if rounds.propensities is not None:
+            self.propensity[here] = rounds.propensities
 
 
 class Run:
@@ -116,98 +79,122 @@ class Run:
         seed: int | np.random.Generator | None,
         workers: int | None,
         progress: Progress | None,
-        schedule: Schedule | None = None,
     ) -> None:
         checks.having(
             "environment", environment, "sample", "an environment, such as environments.Synthetic()"
         )
         every = several(agents)
         known = every if callable(every) else _check_agents(every)
-        self._schedule = InSequence() if schedule is None else schedule
-        checks.having(
-            "schedule", self._schedule, "order", "a schedule, such as schedules.InParallel(5)"
-        )
-        delay = getattr(self._schedule, "delay", None)
-        checks.count("the schedule's delay", cast(int, delay), least=0)
         self._horizon = checks.count("horizon", horizon)
         self._replications = checks.count("replications", replications)
         self._seed = _seed(seed)
         self._workers = cores() if workers is None else checks.count("workers", workers)
         self._dimension = checks.count("the environment's dimension", environment.dimension)
-        self._progress = progress
+        self._progress, self._n_played = progress, 0
         if isinstance(environment, PreparableEnvironment):
             environment = environment.prepare(self._replications, self._rng(_ENVIRONMENT))
         self._environment = environment
         self._agents = _check_agents(known(environment)) if callable(known) else known
-        for agent in self._agents:
-            _check_abilities(agent, self._schedule.delay)
 
-    def scheduled(self, n_tasks: int) -> Results:
-        """Play tasks in the order of the schedule, learning from each; `trained` has length 1."""
-        self._check_number(n_tasks)
-        order = checked_order(self._schedule, n_tasks, self._horizon, self._rng(_SCHEDULE))
-        record = self._record(1, n_tasks)
-        report = self._reporter(n_tasks)
-        states = self._begin()
-        with _threads(self._workers) as map_chunks:
-            for stretch in stretches(order, self._schedule.delay):
-                numbers = range(stretch.first, stretch.first + stretch.n_tasks)
-                tasks = [self._task(_TRAINING, j) for j in numbers]
-                for i, agent in enumerate(self._agents):
-                    drawn = [
-                        self._drawn(agent, task, _TRAINING, j)
-                        for j, task in zip(numbers, tasks, strict=True)
-                    ]
-                    at = [record.at(i, 0, j) for j in numbers]
-                    states[i] = _train(agent, states[i], stretch, drawn, map_chunks, at)
-                    for _ in numbers:
-                        report()
-        played = self._dataset(record)
-        if np.array_equal(order, np.repeat(np.arange(n_tasks), self._horizon)):
-            return played
-        turn = np.argsort(order, kind="stable").reshape(n_tasks, self._horizon) + 1
-        return played.assign_coords(turn=(("task", "round"), turn))
-
-    def tests(self, sizes: Sequence[int], n_test: int) -> Results:
-        """Train; then play the test tasks from the states after each number of training tasks."""
-        n_training = max(sizes)
-        self._check_number(n_training + n_test)
-        record = self._record(len(sizes), n_test)
-        report = self._reporter(n_training + n_test * len(sizes))
-        states, states_after = self._begin(), {}
-        alone = Stretch(0, 1, np.zeros(self._horizon, dtype=np.int64))
-        with _threads(self._workers) as map_chunks:
-            for j in range(n_training):
-                if j in sizes:
-                    states_after[j] = list(states)
+    def sequence(self, n_tasks: int) -> Results:
+        """Algorithm 2: every agent plays each task, and learns from it before the next one."""
+        with self._playing(n_tasks, n_tasks, 1, n_tasks):
+            states = self._begin()
+            for j in range(n_tasks):
                 task = self._task(_TRAINING, j)
                 for i, agent in enumerate(self._agents):
-                    drawn = self._drawn(agent, task, _TRAINING, j)
-                    states[i] = _train(agent, states[i], alone, [drawn], map_chunks, [None])
-                    report()
-            states_after[n_training] = states
-            for m in range(n_test):
+                    uniforms = self._uniforms(agent, task, _TRAINING, j)
+                    states[i] = self._play(agent, states[i], task, uniforms, (i, 0, j))
+        return self._results()
+
+    def tests(self, sizes: Sequence[int], n_tests: int) -> Results:
+        """Train; then play the test tasks from the states after each number of training tasks."""
+        n_training, after = max(sizes), {}
+        total = n_training + n_tests * len(sizes)
+        with self._playing(n_training + n_tests, total, len(sizes), n_tests):
+            states = self._begin()
+            after[0] = list(states)
+            for j in range(n_training):
+                task = self._task(_TRAINING, j)
+                for i, agent in enumerate(self._agents):
+                    uniforms = self._uniforms(agent, task, _TRAINING, j)
+                    states[i] = self._play(agent, states[i], task, uniforms)
+                if j + 1 in sizes:
+                    after[j + 1] = list(states)
+            for m in range(n_tests):
                 task = self._task(_TEST, m)
                 for i, agent in enumerate(self._agents):
-                    drawn = self._drawn(agent, task, _TEST, m)
+                    uniforms = self._uniforms(agent, task, _TEST, m)
                     for k, size in enumerate(sizes):
-                        state, at = states_after[size][i], record.at(i, k, m)
-                        _test(agent, state, alone, drawn, map_chunks, at)
-                        report()
-        return self._dataset(record)
+                        state = after[size][i]
+                        self._play(agent, state, task, uniforms, (i, k, m), learn=False)
+        return self._results()
 
-    def _begin(self) -> list[State]:
+    @contextmanager
+    def _playing(self, n_tasks: int, n_plays: int, *shape: int) -> Iterator[None]:
+        """Arrays for results, threads, and one thread for BLAS, whose products are small here."""
+        known = self._environment
+        if isinstance(known, FiniteEnvironment) and n_tasks > known.n_tasks:
+            raise ValueError(f"the environment has {known.n_tasks} tasks, got {n_tasks} to play")
+        n_sizes, n_recorded = shape
+        self._record = Record(
+            len(self._agents), n_sizes, self._replications, n_recorded, self._horizon
+        )
+        self._n_plays = n_plays * len(self._agents)
+        with one_blas_thread:
+            # With one thread, the plain `map` keeps the GIL.
+            pool = None if self._workers == 1 else ThreadPoolExecutor(self._workers)
+            self._map: Callable[..., Iterable[State]] = map if pool is None else pool.map
+            try:
+                yield
+            finally:
+                if pool is not None:
+                    pool.shutdown(cancel_futures=True)
+
+    def _begin(self) -> list[list[State]]:
+        """The state of every agent before any task, in one part."""
         n = self._replications
         return [
-            checked(agent.begin(self._dimension, n), n, f"{agent.name}.begin")
+            [checked(agent.begin(self._dimension, n), n, f"{agent.name}.begin")]
             for agent in self._agents
         ]
 
-    def _record(self, n_sizes: int, n_tasks: int) -> Record:
-        return Record(len(self._agents), n_sizes, self._replications, n_tasks, self._horizon)
+    def _play(
+        self,
+        agent: AnyAgent,
+        states: list[State],
+        task: Task,
+        uniforms: Floats,
+        at: _At | None = None,
+        *,
+        learn: bool = True,
+    ) -> list[State]:
+        """Play a task from the states of all chunks of replications; returns the states after it.
 
-    def _dataset(self, record: Record) -> Results:
-        dims = ("learner", "trained", "replication", "task", "round")
+        A state is cut into chunks before its first task, and never joined.
+        """
+        parts = _chunks(task)
+        if len(states) < len(parts):
+            states = [take(states[0], part) for part in parts]
+
+        def play_chunk(part: slice, state: State) -> State:
+            shown = task[part]
+            rounds = Rounds(shown, uniforms[part])
+            played = _play_all_rounds(agent, state, shown, rounds)
+            if at is not None:
+                self._record.write(at, part, shown, rounds)
+            if not learn:
+                return state
+            return checked(agent.learn(state, played), rounds.replications, f"{agent.name}.learn")
+
+        after = list(self._map(play_chunk, parts, states))
+        self._n_played += 1
+        if self._progress is not None:
+            self._progress(self._n_played, self._n_plays)
+        return after
+
+    def _results(self) -> Results:
+        record, dims = self._record, ("learner", "trained", "replication", "task", "round")
         _, _, replications, n_tasks, horizon = record.regret.shape
         variables: dict[str, Any] = {
             "choice": (dims, record.choice, {"long_name": "index of the arm played"}),
@@ -231,22 +218,6 @@ class Run:
             attrs={"seed": self._seed},
         )
 
-    def _reporter(self, n_tasks: int) -> Callable[[], None]:
-        """What is called when an agent has played a task."""
-        numbers, total = count(1), n_tasks * len(self._agents)
-
-        def report() -> None:
-            if self._progress is not None:
-                self._progress(next(numbers), total)
-
-        return report
-
-    def _check_number(self, n_tasks: int) -> None:
-        """Check that the environment has so many tasks."""
-        known = self._environment
-        if isinstance(known, FiniteEnvironment) and n_tasks > known.n_tasks:
-            raise ValueError(f"the environment has {known.n_tasks} tasks, got {n_tasks} to play")
-
     def _task(self, kind: int, number: int) -> Task:
         """A task in every replication: of finitely many, the first ones train, the last ones test.
 
@@ -258,19 +229,52 @@ class Run:
             task = self._environment.sample(*size, rng, number=at)
         else:
             task = self._environment.sample(*size, rng)
-        _check_task(task, (self._replications,), self._horizon, self._dimension)
+        for what, wanted, got in (
+            ("replications", (self._replications,), task.lead),
+            ("horizon", self._horizon, task.horizon),
+            ("dimension", self._dimension, task.dimension),
+        ):
+            if got != wanted:
+                raise ValueError(
+                    f"the environment was asked for {what} {wanted}, but sample() returned {what} "
+                    f"{got}: arms of shape {task.arms.shape}"
+                )
         return task
 
-    def _drawn(self, agent: AnyAgent, task: Task, kind: int, number: int) -> Drawn:
-        """The task with the agent's random numbers."""
+    def _uniforms(self, agent: AnyAgent, task: Task, kind: int, number: int) -> Floats:
+        """The agent's random numbers in a task."""
         n_uniforms = agent.n_uniforms(task.n_arms, task.dimension)
         checks.count(f"{agent.name}.n_uniforms(…)", n_uniforms, least=0)
-        rng = self._rng(_AGENT, zlib.crc32(agent.name.encode()), kind, number)
-        uniforms = draw_uniforms(task, n_uniforms, rng)
-        return Drawn(task=task, uniforms=uniforms)
+        rng = self._rng(_AGENT, _key(agent.name), kind, number)
+        return draw_uniforms(task, n_uniforms, rng)
 
     def _rng(self, *key: int) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=key))
+
+
+def _play_all_rounds(agent: AnyAgent, state: State, task: Task, rounds: Rounds) -> Any:
+    """What the agent learns from. Only an informed agent gets the means."""
+    if not isinstance(agent, InformedAgent):
+        played = agent.play(state, rounds)
+    elif task.adversary is None:
+        played = agent.play_informed(state, rounds, task.means)
+    else:
+        raise ValueError(
+            f"{agent.name} needs the means of all rounds before it plays, but an adversary "
+            "that reacts has not chosen them by then"
+        )
+    if not rounds.over:
+        n = rounds.choices.shape[-1]
+        raise ValueError(f"{agent.name} must play all {rounds.horizon} rounds of a task, got {n}")
+    return played
+
+
+def _chunks(task: Task) -> list[slice]:
+    """Slices of the replications, each small enough to stay in cache for a task."""
+    (replications,) = task.lead
+    size = 8 * task.dimension * (task.dimension + 2 * task.n_arms)
+    length = -(-replications // -(-replications // max(1, CHUNK_BYTES // size)))
+    return [slice(start, start + length) for start in range(0, replications, length)]
 
 
 def cores() -> int:
@@ -294,169 +298,9 @@ def _seed(seed: int | np.random.Generator | None) -> int:
     return checks.count("seed", seed, least=0)
 
 
-def _train(
-    agent: AnyAgent,
-    state: State,
-    stretch: Stretch,
-    drawn: Sequence[Drawn],
-    map_chunks: MapChunks,
-    records: Sequence[TaskRecord | None],
-) -> State:
-    """Play the tasks of a stretch, record those with a record, and return the state after them."""
-    jointly = _plays_jointly(agent, stretch)
-
-    def play_chunk(part: slice) -> State:
-        before = take(state, part)
-        if jointly:
-            return _play_jointly(cast(JointAgent, agent), before, stretch, drawn, part, records)
-        by_task = cast(Agent | InformedAgent, agent)
-        return _play_by_task(by_task, before, stretch, drawn, part, records)
-
-    return join(list(map_chunks(play_chunk, _chunks(drawn[0].task))))
-
-
-def _test(
-    agent: AnyAgent,
-    state: State,
-    alone: Stretch,
-    drawn: Drawn,
-    map_chunks: MapChunks,
-    record: TaskRecord,
-) -> None:
-    """Play a task and record it, without learning from it."""
-
-    def play_chunk(part: slice) -> State:
-        before = take(state, part)
-        if isinstance(agent, Agent | InformedAgent):
-            _play(agent, before, drawn, part, record)
-        else:
-            _play_jointly(agent, before, alone, [drawn], part, [record])
-        return before
-
-    list(map_chunks(play_chunk, _chunks(drawn.task)))
-
-
-def _plays_jointly(agent: AnyAgent, stretch: Stretch) -> bool:
-    """Whether the agent plays the stretch in one loop, as one that cannot play by task must."""
-    if not isinstance(agent, Agent | InformedAgent):
-        return True
-    shares = stretch.n_tasks > 1 and getattr(agent, "joint", True)
-    return (stretch.delay > 0 or shares) and isinstance(agent, JointAgent)
-
-
-def _play_jointly(
-    agent: JointAgent,
-    state: State,
-    stretch: Stretch,
-    drawn: Sequence[Drawn],
-    part: slice,
-    records: Sequence[TaskRecord | None],
-) -> State:
-    """Play a chunk of a stretch in one loop; returns the state after it."""
-    every = [one.rounds(part) for one in drawn]
-    turns = Turns(every, stretch.order, stretch.delay)
-    with _left_as_shown(agent, [one.task[part] for one in drawn], every):
-        after = agent.play_jointly(state, turns)
-    if not turns.over:
-        n, got = turns.n_turns, turns.n_played
-        raise ValueError(f"{agent.name} must play all {n} turns, got {got}")
-    for one, rounds, record in zip(drawn, every, records, strict=True):
-        if record is not None:
-            record.write(part, one.task[part], rounds)
-    return checked(after, every[0].replications, f"{agent.name}.play_jointly")
-
-
-def _play_by_task(
-    agent: Agent | InformedAgent,
-    state: State,
-    stretch: Stretch,
-    drawn: Sequence[Drawn],
-    part: slice,
-    records: Sequence[TaskRecord | None],
-) -> State:
-    """Play a chunk of a stretch, each task from the state at its start; returns the last state."""
-    begun: dict[int, State] = {}
-    for task, ended in stretch.events():
-        if not ended:
-            begun[task] = state
-            continue
-        played = _play(agent, begun.pop(task), drawn[task], part, records[task])
-        n = len(drawn[task].uniforms[part])
-        state = checked(agent.learn(state, played), n, f"{agent.name}.learn")
-    return state
-
-
-def _play(
-    agent: Agent | InformedAgent,
-    state: State,
-    drawn: Drawn,
-    part: slice,
-    record: TaskRecord | None,
-) -> Any:
-    """Play a chunk; returns what the agent learns from. Only an informed agent gets the means."""
-    task, rounds = drawn.task[part], drawn.rounds(part)
-    if isinstance(agent, InformedAgent):
-        if task.adversary is not None:
-            raise ValueError(
-                f"{agent.name} needs the means of all rounds before it plays, but an adversary "
-                "that reacts has not chosen them by then"
-            )
-        played = agent.play_informed(state, rounds, task.means)
-    else:
-        with _left_as_shown(agent, [task], [rounds]):
-            played = agent.play(state, rounds)
-    if not rounds.over:
-        n = rounds.choices.shape[len(rounds.lead)]
-        raise ValueError(f"{agent.name} must play all {rounds.horizon} rounds of a task, got {n}")
-    if record is not None:
-        record.write(part, task, rounds)
-    return played
-
-
-@contextmanager
-def _left_as_shown(
-    agent: AnyAgent, tasks: Sequence[Task], every: Sequence[Rounds]
-) -> Iterator[None]:
-    """Check that an agent does not write to what it is shown: other agents are shown the same.
-
-    A `Learner` does not, and is spared the time that the check takes.
-    """
-    before = [] if isinstance(agent, Learner) else [task.arms.copy() for task in tasks]
-    yield
-    for arms, task, rounds in zip(before, tasks, every, strict=False):
-        choices, rewards = rounds.choices, rounds.rewards
-        paid = np.take_along_axis(task.rewards[:, : choices.shape[1]], choices[..., None], -1)[
-            ..., 0
-        ]
-        same = task.adversary is not None or np.array_equal(paid, rewards)
-        if not same or not np.array_equal(arms, task.arms):
-            what = "arms" if same else "choices or rewards"
-            raise ValueError(
-                f"{agent.name} must not write to the {what} that it is shown: write to a copy"
-            )
-
-
-def _chunks(task: Task) -> list[slice]:
-    """Slices of the replications, each small enough to stay in cache for a task."""
-    (replications,) = task.lead
-    size = 8 * task.dimension * (task.dimension + 2 * task.n_arms)
-    length = -(-replications // -(-replications // max(1, CHUNK_BYTES // size)))
-    return [slice(start, start + length) for start in range(0, replications, length)]
-
-
-@contextmanager
-def _threads(n: int) -> Iterator[MapChunks]:
-    """A `map` over chunks with n threads; with one thread, the plain `map`, which keeps the GIL."""
-    # Products of our sizes are too small for BLAS to share between threads.
-    with threadpool_limits(1, "blas"):
-        if n == 1:
-            yield map
-            return
-        pool = ThreadPoolExecutor(n)
-        try:
-            yield pool.map
-        finally:
-            pool.shutdown(cancel_futures=True)
+def _key(name: str) -> int:
+    """The number in the spawn keys of an agent's random numbers."""
+    return zlib.crc32(name.encode())
 
 
 _AN_AGENT = "Learner objects, such as learners.itl(), or have the members of simulation.Agent"
@@ -470,35 +314,19 @@ def _check_agents(agents: Sequence[AnyAgent]) -> list[AnyAgent]:
         raise ValueError("agents must hold at least one agent, got none")
     for agent in known:
         checks.having("agents", agent, "begin", _AN_AGENT)
-        if not isinstance(agent, Agent | InformedAgent | JointAgent):
+        if not isinstance(agent, Agent | InformedAgent):
             raise ValueError(f"agents must be {_AN_AGENT}, got {checks.short(agent)}")
+        if not isinstance(agent.name, str) or not agent.name:
+            raise ValueError(f"the name of an agent must be text, got {checks.short(agent.name)}")
     names = [agent.name for agent in known]
-    for name in names:
-        if not isinstance(name, str) or not name:
-            raise ValueError(f"the name of an agent must be text, got {checks.short(name)}")
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise ValueError(f"agents must have different names, got {sorted(twice)} more than once")
-    return known
-
-
-def _check_abilities(agent: AnyAgent, delay: int) -> None:
-    """Check that the agent can play with late rewards."""
-    if delay > 0 and not isinstance(agent, JointAgent | InformedAgent):
-        raise ValueError(
-            f"the schedule must have no delay for {agent.name}, which needs every reward before "
-            f"its next round, got a delay of {delay}; agents with play_jointly can play with delays"
-        )
-
-
-def _check_task(task: Task, lead: tuple[int, ...], horizon: int, dimension: int) -> None:
-    for what, wanted, got in (
-        ("replications", lead, task.lead),
-        ("horizon", horizon, task.horizon),
-        ("dimension", dimension, task.dimension),
-    ):
-        if got != wanted:
+    alike = {_key(name): name for name in names}
+    for name in names:
+        if alike[_key(name)] != name:
             raise ValueError(
-                f"the environment was asked for {what} {wanted}, but sample() returned {what} "
-                f"{got}: arms of shape {task.arms.shape}"
+                f"agents {name!r} and {alike[_key(name)]!r} would get the same random numbers, by "
+                "a coincidence of their names: rename one of them"
             )
+    return known

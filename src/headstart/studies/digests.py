@@ -48,7 +48,6 @@ NUMBERS = (
     "policies",
     "priors",
     "progress.py",
-    "schedules.py",
     "simulation",
     "specs.py",
     "studies/digests.py",
@@ -82,10 +81,9 @@ def sources(study: Study) -> dict[str, Any]:
     """
     with own_code.importable(study.folder):
         learners = {one.name: _learner_files(one) for one in study.learners}
-        scheduled = {} if study.schedule is None else _files(study.schedule, "schedules")
         return {
             "headstart": code_digest(),
-            "environment": _files(study.environment, "environments") | scheduled,
+            "environment": _files(study.environment, "environments"),
             "learners": {name: files for name, files in learners.items() if files},
         }
 

@@ -62,7 +62,6 @@ def play_agents(
                 horizon=study.horizon,
                 replications=len(replications),
                 seed=seed,
-                schedule=study.schedule_built(),
                 workers=1,
                 progress=progress,
             ).expand_dims(trained=[0])
@@ -79,8 +78,7 @@ def play_agents(
                 progress=progress,
             )
             played = _averaged(played, keep=study.keep_test_tasks)
-    # A schedule is drawn for each shard, so that turns differ between shards.
-    kept = played.drop_vars(["choice", "turn"], errors="ignore").rename(learner="agent")
+    kept = played.drop_vars("choice").rename(learner="agent")
     kept = kept.assign_coords(replication=list(replications))
     kept.attrs = {
         "seconds": time.perf_counter() - started,

@@ -13,7 +13,6 @@ import tomli_w
 from headstart import checks, own_code, specs
 from headstart.frames import as_html, frame
 from headstart.interfaces import Environment, Policy, PriorEstimator
-from headstart.schedules import Schedule
 from headstart.simulation.agent import Agent, AnyAgent
 from headstart.simulation.learner import Learner, Optimal
 from headstart.specs import Spec
@@ -28,7 +27,6 @@ PROTOCOL_OF: dict[str, Protocol] = {
     "training_tasks": "train-then-test",
     "test_tasks": "train-then-test",
     "keep_test_tasks": "train-then-test",
-    "schedule": "sequence",
 }
 
 # Studies that differ in these cannot share a folder; anything else may change within one.
@@ -41,11 +39,10 @@ SAME_IN_FOLDER = (
     "test_tasks",
     "shard",
     "seed",
-    "schedule",
 )
 
 # Keys that a file omits if they have their defaults.
-_LEFT_OUT = {"about", "keep_test_tasks", "schedule"}
+_LEFT_OUT = {"about", "keep_test_tasks"}
 
 _FORBIDDEN = set('/\\:*?"<>|')
 
@@ -64,8 +61,6 @@ class LearnerSpec:
         A class of `headstart.learners`, or of another module, with a field `name`.
     method : Spec, optional
         A function of `headstart.learners`, with settings.
-    joint : bool, default False
-        If tasks overlap, whether a policy and a prior also learn from running tasks.
 
     Examples
     --------
@@ -81,7 +76,6 @@ class LearnerSpec:
     prior: Spec | None = None
     agent: Spec | None = None
     method: Spec | None = None
-    joint: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -89,11 +83,6 @@ class LearnerSpec:
         if (self.policy is None) != (self.prior is None):
             raise ValueError(
                 f"learner {self.name!r} must have both a policy and a prior, or neither to be OPT"
-            )
-        if not isinstance(self.joint, bool) or (self.joint and self.policy is None):
-            raise ValueError(
-                f"learner {self.name!r} may have joint = true only with a policy and a prior, "
-                f"got {self.joint!r}"
             )
         if self.agent is not None and "name" in self.agent.settings:
             raise ValueError(
@@ -141,7 +130,6 @@ class LearnerSpec:
                 name=agent.name,
                 policy=policy or specs.describe(agent.policy, "policies", defaults=False),
                 prior=Spec(kind=prior.kind, settings={**prior.settings, **settings}),
-                joint=agent.joint,
             )
         spec = specs.describe(agent, "learners", defaults=False)
         kept = {name: value for name, value in spec.settings.items() if name != "name"}
@@ -198,7 +186,7 @@ class LearnerSpec:
             return Optimal(name)
         policy = specs.build(self.policy, "policies", where=f"{where} policy", resolve=resolve)
         prior = specs.build(self.prior, "priors", where=f"{where} prior", resolve=resolve)
-        return Learner(name, cast(Policy, policy), cast(PriorEstimator, prior), joint=self.joint)
+        return Learner(name, cast(Policy, policy), cast(PriorEstimator, prior))
 
     def plain(self) -> dict[str, object]:
         """As a TOML table."""
@@ -207,8 +195,6 @@ class LearnerSpec:
             spec = getattr(self, name)
             if spec is not None:
                 table[name] = spec.plain()
-        if self.joint:
-            table["joint"] = True
         if self.method is not None:
             settings = {
                 name: value for name, value in self.method.plain().items() if name != "class"
@@ -244,7 +230,6 @@ class StudySettings(TypedDict, total=False):
     shard: int
     seed: int
     keep_test_tasks: bool
-    schedule: Schedule | Spec | None
     about: str
     folder: str
 
@@ -283,8 +268,6 @@ class Study:
         The seed.
     keep_test_tasks : bool, default False
         Whether results have every test task as well as their mean.
-    schedule : Spec, optional
-        Which task of a sequence plays next (`headstart.schedules`); by default, one after another.
     about : str, optional
         A text about the study.
     folder : str, optional
@@ -319,7 +302,6 @@ class Study:
     shard: int = 25
     seed: int = 0
     keep_test_tasks: bool = False
-    schedule: Spec | None = None
     about: str = field(default="", compare=False)
     folder: str = field(default="", compare=False)
 
@@ -345,7 +327,6 @@ class Study:
         for what, kind in (
             (self.environment, Spec),
             *((one, LearnerSpec) for one in self.learners),
-            *([] if self.schedule is None else [(self.schedule, Spec)]),
         ):
             if not isinstance(what, kind):
                 raise ValueError(
@@ -358,8 +339,6 @@ class Study:
             raise ValueError(f"learners must be one or more with different names, got {names}")
         with own_code.importable(self.folder):
             specs.check_names(self.environment, "environments", where="environment")
-            if self.schedule is not None:
-                specs.check(self.schedule, "schedules", where="schedule")
             for learner in self.learners:
                 learner.check()
 
@@ -405,9 +384,6 @@ class Study:
         >>> [learner.name for learner in study.learners], study.environment.kind
         (['ITL', 'Hierarchical'], 'Synthetic')
         """
-        schedule = settings.pop("schedule", None)
-        if schedule is not None and not isinstance(schedule, Spec):
-            schedule = specs.describe(schedule, "schedules", defaults=False)
         others: Any = settings
         return cls(
             name=name,
@@ -415,7 +391,6 @@ class Study:
             learners=tuple(
                 one if isinstance(one, LearnerSpec) else LearnerSpec.of(one) for one in learners
             ),
-            schedule=schedule,
             **others,
         )
 
@@ -461,13 +436,6 @@ class Study:
         with own_code.importable(self.folder):
             built = specs.build(self.environment, "environments", where="environment")
         return cast(Environment, built)
-
-    def schedule_built(self) -> Schedule | None:
-        """The schedule; None for tasks one after another."""
-        if self.schedule is None:
-            return None
-        with own_code.importable(self.folder):
-            return cast(Schedule, specs.build(self.schedule, "schedules", where="schedule"))
 
     def plain(self) -> dict[str, object]:
         """As a TOML table, with only the settings that the protocol uses."""

@@ -57,8 +57,6 @@ def from_toml(text: str, folder: str | Path = "") -> Study:
             raise ValueError(f"{name} = {table[name]!r} is for protocol {only!r}, got {protocol!r}")
     settings = dict(table)
     settings["environment"] = specs.read(table["environment"], "environment")
-    if "schedule" in table:
-        settings["schedule"] = specs.read(table["schedule"], "schedule")
     if not isinstance(table["learners"], list):
         raise ValueError(f"learners must be a list of tables, got {table['learners']!r}")
     settings["learners"] = tuple(
@@ -116,7 +114,7 @@ def _learner(table: object, where: str) -> LearnerSpec:
         for name in ("policy", "prior", "agent")
         if name in table
     }
-    return LearnerSpec(name=table["name"], joint=table.get("joint", False), **given)
+    return LearnerSpec(name=table["name"], **given)
 
 
 def _method(table: Mapping[str, object], where: str) -> LearnerSpec:
