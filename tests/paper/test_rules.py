@@ -3,8 +3,19 @@
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.stats import ttest_1samp
 
-from headstart.paper.rules import AboutEqual, Lower, Nearer, OutcomeKind, Rule, Side, all_equal
+from headstart.intervals import interval
+from headstart.paper.rules import (
+    AboutEqual,
+    Lower,
+    Nearer,
+    OutcomeKind,
+    Rule,
+    Side,
+    all_equal,
+    below_zero,
+)
 
 
 def regrets(**learners: tuple[float, float]) -> xr.DataArray:
@@ -64,7 +75,20 @@ def test_nearer_measures_distance_from_either_side() -> None:
 def test_best_regularization_is_each_sides_own() -> None:
     given = regrets(A=(5.0, 3.0), B=(2.0, 7.0))
     found = Lower(Side("B", None), Side("A", None)).judge(given)
-    assert found.difference.mean == pytest.approx(-1.0)
+    # The first of four replications chooses; the ripples of the others have means of 1/30.
+    assert found.difference.mean == pytest.approx(2.0 - 3.0 + 0.1 / 3)
+    assert found.difference.replications == 3
+
+
+def test_an_outcome_is_that_of_the_interval() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        values = rng.normal(-0.5, 1.0, 12)
+        found = below_zero(interval(values))
+        expected = ttest_1samp(values, 0.0, alternative="less").pvalue
+        assert found.p == pytest.approx(min(2.0 * expected, 1.0))
+        assert (found.kind == "holds") == (found.difference.high < 0)
+        assert (found.kind == "fails") == (found.difference.low > 0)
 
 
 def test_learners_that_are_all_about_equal_say_nothing() -> None:

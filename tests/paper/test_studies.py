@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.needs import missing
 
-from headstart.paper.sections import SECTIONS
-from headstart.paper.studies import GRID, SIZES
+from headstart.paper.readings import SECTIONS
+from headstart.paper.studies import GRID
 from headstart.studies.shards import play_shard
 from headstart.studies.study import Study
 
@@ -52,4 +52,3 @@ def test_the_grid_has_the_figures_values_and_is_logarithmic() -> None:
     assert len(GRID) == 13
     assert {1.0, 100.0} <= set(GRID)
     np.testing.assert_allclose(np.diff(np.log10(GRID)), 0.5)
-    assert SIZES == (0, 1, 2, 5, 10, 20, 50, 100)

@@ -37,7 +37,10 @@ def reproduce(
         int | None,
         typer.Option(min=2, help="Replications of every study.", show_default="the study's own"),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Seed of all random numbers.", show_default="the report's own"),
+    ] = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
     as_json: AsJson = False,
@@ -45,8 +48,8 @@ def reproduce(
 ) -> None:
     """Play the paper's experiments again: figures, tables and a verdict on every claim."""
     from headstart.cli.output import progress_bar
+    from headstart.paper.readings import SECTIONS
     from headstart.paper.report import reproduce as run_and_report
-    from headstart.paper.sections import SECTIONS
     from headstart.paper.tables import verdict_records
 
     if data is not None:
@@ -83,8 +86,8 @@ def _table(verdicts: "Verdicts") -> Table:
     table = Table(title="Section 6, claim by claim (negative: the first has less regret)")
     for header in ("", "claim", "difference of regrets", "verdict"):
         table.add_column(header)
-    for section, some in verdicts:
-        for verdict in some:
+    for section, of_section in verdicts:
+        for verdict in of_section:
             difference = f"{verdict.claim.rule.difference}: {difference_text(verdict.main)}"
             text = verdict_text(section, verdict)
             table.add_row(section.name, verdict.claim.text, difference, text)

@@ -2,7 +2,7 @@
 
 All comparisons are of pseudo-regret, summed over a study's rounds: its expectation is OPT's
 reward minus the learner's, so it orders learners as the expected reward does, with less noise.
-Intervals are Student's t over replications, of differences within a replication.
+Intervals and p-values are Student's t over replications, of differences within a replication.
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,15 @@ from typing import Literal, Protocol
 
 import numpy as np
 import xarray as xr
+from scipy.special import stdtr
 
 from headstart.arrays import Floats
-from headstart.intervals import Interval, interval
+from headstart.intervals import CONFIDENCE, Interval, interval
+from headstart.studies.results import at_best
 
 OutcomeKind = Literal["holds", "fails", "undecided", "uninformative"]
 
+LEVEL = 1.0 - CONFIDENCE
 # Two learners are about equal when the interval of their difference is within this share of the
 # second one's regret.
 MARGIN = 0.05
@@ -24,15 +27,28 @@ MARGIN = 0.05
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a rule finds in one study: its kind, and the underlying difference.
+    """What a rule finds in one study: p-values of the claim and of its contrary, the difference.
 
-    `margin` is half the width of what counts as about equal, if the rule has one. A study in which
-    all learners are about equal is uninformative, whatever the rule would find.
+    The claim holds if `p` is below 5 %, and the contrary if `p_contrary` is: exactly if the 95 %
+    interval is on that side. `margin` is half the width of what counts as about equal, if the rule
+    has one. A study in which all learners are about equal is `uninformative`, whatever the rule
+    finds.
     """
 
-    kind: OutcomeKind
+    p: float
+    p_contrary: float
     difference: Interval
     margin: float | None = None
+    uninformative: bool = False
+
+    @property
+    def kind(self) -> OutcomeKind:
+        """The outcome of this study alone."""
+        if self.uninformative:
+            return "uninformative"
+        if self.p < LEVEL:
+            return "holds"
+        return "fails" if self.p_contrary < LEVEL else "undecided"
 
 
 @dataclass(frozen=True)
@@ -63,7 +79,7 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Lower:
-    """The first side's regret is below the second's: the interval of first − second is below 0."""
+    """The first side's regret is below the second's."""
 
     first: Side
     second: Side
@@ -79,9 +95,8 @@ class Lower:
         return (self.first, self.second)
 
     def judge(self, regrets: xr.DataArray) -> Outcome:
-        """Holds below 0, fails above 0, undecided when the interval has 0 in it."""
-        difference = interval(_values(regrets, self.first) - _values(regrets, self.second))
-        return Outcome(_below_zero(difference), difference)
+        """Holds below 0."""
+        return below_zero(interval(_values(regrets, self.first) - _values(regrets, self.second)))
 
 
 @dataclass(frozen=True)
@@ -112,15 +127,14 @@ class Nearer:
         )
 
     def judge(self, regrets: xr.DataArray) -> Outcome:
-        """Holds below 0, fails above 0, undecided when the interval has 0 in it."""
+        """Holds below 0."""
         change = 0.0
         for value, sign in ((self.large, 1.0), (self.small, -1.0)):
             gap = _values(regrets, Side(self.learner, value)) - _values(
                 regrets, Side(self.target, value)
             )
             change = change + sign * np.sign(gap.mean()) * gap
-        difference = interval(np.asarray(change))
-        return Outcome(_below_zero(difference), difference)
+        return below_zero(interval(np.asarray(change)))
 
 
 @dataclass(frozen=True)
@@ -141,15 +155,21 @@ class AboutEqual:
         return (self.first, self.second)
 
     def judge(self, regrets: xr.DataArray) -> Outcome:
-        """Holds inside the margin, fails outside, undecided across its edge."""
+        """Holds inside the margin; the contrary is a difference outside of it."""
         second = _values(regrets, self.second)
         difference = interval(_values(regrets, self.first) - second)
         margin = MARGIN * float(second.mean())
-        if -margin < difference.low and difference.high < margin:
-            return Outcome("holds", difference, margin)
-        if difference.low > margin or difference.high < -margin:
-            return Outcome("fails", difference, margin)
-        return Outcome("undecided", difference, margin)
+        return Outcome(
+            p=max(_p_below(difference, margin), _p_above(difference, -margin)),
+            p_contrary=min(_p_above(difference, margin), _p_below(difference, -margin)),
+            difference=difference,
+            margin=margin,
+        )
+
+
+def below_zero(difference: Interval) -> Outcome:
+    """The outcome of the claim that a difference is below 0."""
+    return Outcome(_p_below(difference, 0.0), _p_above(difference, 0.0), difference)
 
 
 def all_equal(regrets: xr.DataArray, learners: Sequence[str], sides: Sequence[Side]) -> bool:
@@ -166,6 +186,21 @@ def all_equal(regrets: xr.DataArray, learners: Sequence[str], sides: Sequence[Si
     )
 
 
+def _p_below(difference: Interval, limit: float) -> float:
+    """Student's p-value of a mean below the limit, doubled: below 5 % if the interval's end is."""
+    distance = difference.mean - limit
+    if difference.replications < 2:
+        return 1.0
+    if difference.error == 0.0:
+        return 0.0 if distance < 0.0 else 1.0
+    p = 2.0 * stdtr(difference.replications - 1, distance / difference.error)
+    return min(float(p), 1.0)
+
+
+def _p_above(difference: Interval, limit: float) -> float:
+    return _p_below(-difference, -limit)
+
+
 def _minus(first: Side, second: Side) -> str:
     """The difference in words; it names λ if the sides have two."""
     if first.regularization == second.regularization:
@@ -173,16 +208,9 @@ def _minus(first: Side, second: Side) -> str:
     return f"{first.learner} at λ = {first.regularization:g} minus at λ = {second.regularization:g}"
 
 
-def _below_zero(difference: Interval) -> OutcomeKind:
-    if difference.high < 0:
-        return "holds"
-    return "fails" if difference.low > 0 else "undecided"
-
-
 def _values(regrets: xr.DataArray, side: Side) -> Floats:
-    """One side's regrets, (R,)."""
+    """One side's regrets, (R,); at its best λ, of the replications that did not choose it."""
     of = regrets.sel(learner=side.learner)
     if side.regularization is None:
-        best = of.mean("replication").argmin("regularization")
-        return np.asarray(of.isel(regularization=best).to_numpy())
+        return np.asarray(at_best(regrets.sel(learner=[side.learner])).to_numpy()[0])
     return np.asarray(of.sel(regularization=side.regularization, method="nearest").to_numpy())

@@ -4,10 +4,12 @@ docs/explanation/paper-experiments.md gives reasons for the defaults.
 """
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from headstart import learners
-from headstart.learners.oful import AVG, ITL, ORACLE, RR, paper_learners
+from headstart.learners.oful import AVG, OPT, ORACLE, RR, paper_learners
 from headstart.specs import Setting, Spec
 from headstart.studies.study import LearnerSpec, Study
 
@@ -15,8 +17,8 @@ from headstart.studies.study import LearnerSpec, Study
 GRID = tuple(10.0 ** (half / 2) for half in range(-4, 9))
 FIGURES = (1.0, 100.0)
 
-# Completed tasks at which the memory is tested, next to the paper's N = 10.
-SIZES = (0, 1, 2, 5, 10, 20, 50, 100)
+# Not the paper's.
+OURS = "headstart"
 
 Reward = Literal["winner", "linear"]
 
@@ -24,19 +26,24 @@ Reward = Literal["winner", "linear"]
 Estimation = float | Literal["same"]
 
 
+def estimator_name(learner: str, estimation: Estimation) -> str:
+    """The name in a study of AVG-OFUL or RR-OFUL whose estimator has this λ."""
+    return learner if estimation == "same" else f"{learner}, estimator λ = {estimation:g}"
+
+
 def learner_specs(
     *,
     reward: Reward,
     noise_scale: float,
     horizon: int,
-    estimation_regularization: Estimation,
     parameter_bound: Setting,
-    ours: bool = False,
+    estimations: Sequence[Estimation],
+    ours: bool,
 ) -> tuple[LearnerSpec, ...]:
-    """OPT, Oracle, AVG-OFUL, RR-OFUL and ITL with OFUL at δ = 1/T; with `ours`, headstart too.
+    """OPT, Oracle, AVG-OFUL and RR-OFUL with each estimator λ, and ITL, with OFUL at δ = 1/T.
 
-    R is the noise's scale for a linear reward and ½ for 0/1. `parameter_bound` is S in the bound ‖h
-    − w*‖ ≤ ‖h‖ + S of the radius; None leaves the term out.
+    With `ours`, headstart too. R is the noise's scale for a linear reward and ½ for 0/1.
+    `parameter_bound` is S in the bound ‖h − w*‖ ≤ ‖h‖ + S of the radius; None leaves the term out.
     """
     policy: dict[str, Setting] = {
         "noise_scale": 0.5 if reward == "winner" else noise_scale,
@@ -46,18 +53,18 @@ def learner_specs(
         policy["bias_error"] = Spec(kind="NormBound", settings={"parameter_bound": parameter_bound})
     oful = Spec(kind="OFUL", settings=policy)
     swept: dict[str, Setting] = {"regularization": "@regularization"}
-    estimator = swept | {"estimation_regularization": estimation_regularization}
-    settings: dict[str, dict[str, Setting]] = {
-        ORACLE: {"bias": "@mean_parameter", **swept},
-        AVG: estimator,
-        RR: estimator,
-        ITL: swept,
-    }
-    paper = tuple(
-        LearnerSpec.of(learner, policy=oful, **settings.get(learner.name, {}))
-        for learner in paper_learners(mean_parameter=0.0)
-    )
-    return (*paper, LearnerSpec.of(learners.headstart())) if ours else paper
+    specs = []
+    for learner in paper_learners(mean_parameter=0.0):
+        if learner.name in {AVG, RR}:
+            for value in estimations:
+                one = LearnerSpec.of(learner, policy=oful, estimation_regularization=value, **swept)
+                specs.append(replace(one, name=estimator_name(learner.name, value)))
+        elif learner.name == OPT:
+            specs.append(LearnerSpec.of(learner))
+        else:
+            bias: dict[str, Setting] = {"bias": "@mean_parameter"} if learner.name == ORACLE else {}
+            specs.append(LearnerSpec.of(learner, policy=oful, **bias, **swept))
+    return (*specs, LearnerSpec.of(learners.headstart(name=OURS))) if ours else tuple(specs)
 
 
 def synthetic(
@@ -65,7 +72,7 @@ def synthetic(
     name: str = "synthetic",
     reward: Reward = "winner",
     variance_of: Literal["task", "coordinate"] = "task",
-    estimation_regularization: Estimation = "same",
+    estimations: Sequence[Estimation] = ("same",),
     parameter_bound: float | None = None,
     ours: bool = False,
     regularization: tuple[float, ...] = GRID,
@@ -86,7 +93,7 @@ def synthetic(
             reward=reward,
             noise_scale=noise_scale,
             horizon=horizon,
-            estimation_regularization=estimation_regularization,
+            estimations=estimations,
             parameter_bound=parameter_bound,
             ours=ours,
         ),
@@ -106,7 +113,7 @@ def lastfm(
     transform: Literal["raw", "log"] = "raw",
     features: Literal["users-scaled", "items-scaled"] = "users-scaled",
     unit_arms: bool = False,
-    estimation_regularization: Estimation = "same",
+    estimations: Sequence[Estimation] = ("same",),
     parameter_bound: Setting = None,
     ours: bool = False,
     regularization: tuple[float, ...] = GRID,
@@ -120,7 +127,7 @@ def lastfm(
         name=name,
         reward=reward,
         noise_scale=1.0,
-        estimation_regularization=estimation_regularization,
+        estimations=estimations,
         parameter_bound=parameter_bound,
         ours=ours,
         regularization=regularization,
@@ -139,7 +146,7 @@ def movielens(
     unrated_disliked: bool = False,
     least_silhouette: float = 0.15,
     n_clusterings: int = 10,
-    estimation_regularization: Estimation = "same",
+    estimations: Sequence[Estimation] = ("same",),
     parameter_bound: Setting = None,
     ours: bool = False,
     regularization: tuple[float, ...] = GRID,
@@ -162,7 +169,7 @@ def movielens(
         name=name,
         reward=reward,
         noise_scale=math.sqrt(0.1),
-        estimation_regularization=estimation_regularization,
+        estimations=estimations,
         parameter_bound=parameter_bound,
         ours=ours,
         regularization=regularization,
@@ -181,7 +188,7 @@ def _ratings(
     name: str,
     reward: Reward,
     noise_scale: float,
-    estimation_regularization: Estimation,
+    estimations: Sequence[Estimation],
     parameter_bound: Setting,
     ours: bool,
     regularization: tuple[float, ...],
@@ -200,7 +207,7 @@ def _ratings(
             reward=reward,
             noise_scale=noise_scale,
             horizon=horizon,
-            estimation_regularization=estimation_regularization,
+            estimations=estimations,
             parameter_bound=parameter_bound,
             ours=ours,
         ),

@@ -1,9 +1,9 @@
-"""The report's tables, and verdicts in words: sentences, claims, and all interpretations."""
+"""The report's tables, and verdicts in words: sentences, claims, and all readings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from headstart.paper.interpretations import ReportSection
+from headstart.paper.readings import Section
 from headstart.paper.rules import Outcome, OutcomeKind
 from headstart.paper.verdicts import SentenceVerdict, Verdict
 from headstart.plotting.document import Table
@@ -17,14 +17,13 @@ _OUTCOMES: dict[OutcomeKind, str] = {
 }
 
 
-def sentence_table(
-    sentences: Sequence[SentenceVerdict], sections: Mapping[str, ReportSection]
-) -> Table:
+def sentence_table(sentences: Sequence[SentenceVerdict], sections: Mapping[str, Section]) -> Table:
     """One row per sentence of the paper, with the claims that it makes."""
     rows: list[list[str]] = []
     for verdict in sentences:
         about = ", ".join(
-            f"{name} {_numbers(sections[name], some)}" for name, some in verdict.verdicts.items()
+            f"{name} {_numbers(sections[name], verdicts)}"
+            for name, verdicts in verdict.verdicts.items()
         )
         text = sentence_text(verdict, sections)
         sentence = verdict.sentence
@@ -34,7 +33,7 @@ def sentence_table(
     )
 
 
-def verdict_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
+def verdict_table(section: Section, verdicts: Sequence[Verdict]) -> Table:
     """Each claim, its verdict and the underlying difference, with its sign and n."""
     letters = section.letters()
     rows: list[list[str]] = []
@@ -60,11 +59,11 @@ def verdict_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
     return Table(header, rows, frozenset(range(6)), name=f"{section.name}-claims")
 
 
-def outcome_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
-    """Every interpretation, with its letter and meaning, and what holds under it."""
+def outcome_table(section: Section, verdicts: Sequence[Verdict]) -> Table:
+    """Every reading, with its letter and meaning, and what holds under it."""
     letters = section.letters()
     rows: list[list[str]] = []
-    for one in section.interpretations:
+    for one in section.readings:
         outcomes = [verdict.outcomes.get(one.key) for verdict in verdicts]
         cells = [_OUTCOMES[outcome.kind] if outcome else "–" for outcome in outcomes]
         judged = [outcome.kind for outcome in outcomes if outcome]
@@ -72,15 +71,15 @@ def outcome_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
             [f"{letters[one.key]}: {one.label}", *cells, f"{judged.count('holds')}/{len(judged)}"]
         )
     header = [
-        "interpretation",
+        "reading",
         *(f"{number}. {verdict.claim.short}" for number, verdict in enumerate(verdicts, 1)),
         "hold",
     ]
-    return Table(header, rows, name=f"{section.name}-interpretations")
+    return Table(header, rows, name=f"{section.name}-readings")
 
 
 def verdict_records(
-    verdicts: Sequence[tuple[ReportSection, Sequence[Verdict]]],
+    by_section: Sequence[tuple[Section, Sequence[Verdict]]],
 ) -> list[dict[str, object]]:
     """Every claim with its verdict, unrounded, for JSON."""
     return [
@@ -89,12 +88,13 @@ def verdict_records(
             "claim": verdict.claim.text,
             "sentence": None if verdict.claim.sentence is None else verdict.claim.sentence.quote,
             "verdict": verdict.kind,
+            "marginal": verdict.marginal,
             "outcome": verdict.main.kind,
             "difference": verdict.claim.rule.difference,
             **asdict(verdict.main.difference),
         }
-        for section, some in verdicts
-        for verdict in some
+        for section, verdicts in by_section
+        for verdict in verdicts
     ]
 
 
@@ -106,23 +106,24 @@ _CONTRARY: dict[OutcomeKind, str] = {
 }
 
 
-def verdict_text(section: ReportSection, verdict: Verdict) -> str:
-    """The verdict in words, with the interpretations behind it."""
+def verdict_text(section: Section, verdict: Verdict) -> str:
+    """The verdict in words, with the readings behind it."""
     if verdict.kind == "reproduced":
-        return "reproduced"
+        return "reproduced, marginal" if verdict.marginal else "reproduced"
     if verdict.kind == "reproduced otherwise":
-        return f"reproduced under another interpretation: {named(section, verdict.holds_under)}"
+        return f"reproduced under another reading: {named(section, verdict.holds_under)}"
     text = f"not reproduced: {_CONTRARY[verdict.main.kind]}"
     if verdict.main.kind != "fails" and verdict.fails_under:
         text += f"; the contrary holds under {named(section, verdict.fails_under)}"
     return text
 
 
-def sentence_text(verdict: SentenceVerdict, sections: Mapping[str, ReportSection]) -> str:
+def sentence_text(verdict: SentenceVerdict, sections: Mapping[str, Section]) -> str:
     """The verdict on a sentence in words."""
     n, k = len(verdict.claims), verdict.n_reproduced
     if verdict.kind == "reproduced":
-        return "reproduced"
+        marginal = any(claim.marginal for claim in verdict.claims)
+        return "reproduced, marginal" if marginal else "reproduced"
     if verdict.kind == "in part":
         return f"reproduced in part: {k} of {n} claims"
     if verdict.kind == "not reproduced":
@@ -133,14 +134,14 @@ def sentence_text(verdict: SentenceVerdict, sections: Mapping[str, ReportSection
         for name, keys in verdict.joint.items()
         if keys[0] != sections[name].main.key
     ]
-    return f"reproduced under another interpretation: {'; '.join(where)}"
+    return f"reproduced under another reading: {'; '.join(where)}"
 
 
-def named(section: ReportSection, keys: Sequence[str]) -> str:
-    """The first of these interpretations, with letter and meaning, and how many more."""
+def named(section: Section, keys: Sequence[str]) -> str:
+    """The first of these readings, with letter and meaning, and how many more."""
     first, *more = keys
     also = f" and {len(more)} more" if more else ""
-    return f"{section.letters()[first]} ({section.interpretation(first).label}){also}"
+    return f"{section.letters()[first]} ({section.reading(first).label}){also}"
 
 
 def difference_text(outcome: Outcome) -> str:
@@ -149,6 +150,6 @@ def difference_text(outcome: Outcome) -> str:
     return f"{interval_text(outcome.difference)}{margin}"
 
 
-def _numbers(section: ReportSection, verdicts: Sequence[Verdict]) -> str:
+def _numbers(section: Section, verdicts: Sequence[Verdict]) -> str:
     claims = list(section.claims)
     return ", ".join(str(1 + claims.index(verdict.claim)) for verdict in verdicts)
