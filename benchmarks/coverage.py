@@ -11,7 +11,7 @@ from benchmarks import task_distributions as tasks
 
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
-from headstart.environments import Synthetic
+from headstart.environments import Gaussian, Synthetic
 from headstart.interfaces import PreparableEnvironment
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical, KnownVariances
@@ -25,9 +25,10 @@ _NORMAL_QUANTILE = 1.959964
 def laws() -> Iterator[tuple[str, PreparableEnvironment, int, float]]:
     """Name, environment, horizon, and the variance of a task's coordinate."""
     for variance in (1.0, 10.0, 40.0):
-        environment = Synthetic(reward="linear", variance=variance)
+        environment = Synthetic(reward="linear", tasks=Gaussian(variance=variance))
         yield f"variance {variance:g}", environment, 50, variance / 20
-    yield "variance 10, T = 10 < d", Synthetic(reward="linear", variance=10.0), 10, 0.5
+    short = Synthetic(reward="linear", tasks=Gaussian(variance=10.0))
+    yield "variance 10, T = 10 < d", short, 10, 0.5
     yield "rank 2, variance 20", tasks.DeviatingTasks(tasks.low_rank(20.0, 2)), 50, 1.0
     yield "two kinds, variance 20", tasks.DeviatingTasks(tasks.bimodal(20.0)), 50, 1.0
 

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from benchmarks.ellipsoid import Ellipsoid
 
 import headstart as hs
 from headstart import learners
 from headstart.arrays import Floats
-from headstart.environments import Ellipsoid, Hierarchy, NonStochastic
+from headstart.environments import Hierarchy, NonStochastic
 from headstart.interfaces import Environment
 from headstart.intervals import interval, interval_from
 from headstart.learners import MetaLinEXP3

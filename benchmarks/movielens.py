@@ -3,7 +3,7 @@
 `python -m benchmarks.movielens` prints the table of docs/how-to/features.md. Every round offers one
 film that the user rated 4 or 5 and four that it rated at most 3; the reward is 1 for the first. The
 random choices of half of the users are the log that a bandit is fitted to; the others are then
-played, and learned from as they come. The data are found as `hs.environments.MovieLens` finds them.
+played, and learned from as they come. The data are found as `Ratings.movielens` finds them.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import headstart as hs
 from headstart.arrays import Floats, Integers
 from headstart.datasets.locations import locate
 from headstart.datasets.published import MOVIELENS
-from headstart.environments import AllUsers, MovieLens
+from headstart.environments import AllUsers, Ratings
 from headstart.intervals import interval
 
 AGES = {1: "under 18", 18: "18-24", 25: "25-34", 35: "35-44", 45: "45-49", 50: "50-55", 56: "56+"}
@@ -38,12 +38,12 @@ OCCUPATIONS = (
 class Data:
     """The films and users after the paper's filter, as text and as numbers."""
 
-    environment: MovieLens
+    environment: Ratings
 
     @classmethod
     def found(cls) -> "Data":
         """The data where they are found."""
-        return cls(environment=MovieLens(grouping=AllUsers(), reward="linear"))
+        return cls(environment=Ratings.movielens(grouping=AllUsers(), reward="linear"))
 
     @cached_property
     def films(self) -> list[dict[str, Any]]:
@@ -68,7 +68,7 @@ class Data:
     @cached_property
     def vectors(self) -> Floats:
         """The films' vectors of the environment: an SVD of all ratings, those of players too."""
-        return self.environment.ratings.embedding.items
+        return self.environment.embedding.items
 
     @cached_property
     def by_hand(self) -> Floats:
@@ -83,7 +83,7 @@ class Data:
 
     def rounds(self, user: int, n: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
         """The films (n, 5) of a user's rounds, and which of them is the liked one, (n,)."""
-        sets = self.environment.ratings.decision_sets
+        sets = self.environment.decision_sets
         films = sets.sample(user, rng.random((n, 10)))
         table = self.environment.filtered
         own = table.users == user
@@ -249,7 +249,7 @@ PLAYERS: Mapping[str, Callable[[Data, pd.DataFrame], Player]] = {
 def replication(seed: int, n_train: int, n_test: int, horizon: int) -> dict[str, float]:
     """The reward per round of every player, for the same users and rounds."""
     data, rng = Data.found(), np.random.default_rng(seed)
-    users = rng.permutation(data.environment.ratings.decision_sets.eligible)
+    users = rng.permutation(data.environment.decision_sets.eligible)
     log = []
     for user in users[:n_train].tolist():
         films, liked = data.rounds(user, horizon, rng)

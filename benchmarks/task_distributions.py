@@ -7,7 +7,7 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.core.task import Task
-from headstart.environments import Synthetic
+from headstart.environments import Gaussian, Synthetic
 from headstart.environments.synthetic import PreparedSynthetic
 
 # Samples deviations from the mean task, (R, d), given the task's number from 0 and one orthonormal
@@ -15,6 +15,11 @@ from headstart.environments.synthetic import PreparedSynthetic
 Deviation = Callable[[int, Floats, np.random.Generator], Floats]
 # The covariance of tasks (R, d, d), given the bases.
 Covariance = Callable[[Floats], Floats]
+
+
+def around_one(dimension: int = 20) -> Synthetic:
+    """The paper's arms, linear rewards, and every task at the mean, (1, …, 1)."""
+    return Synthetic(reward="linear", dimension=dimension, tasks=Gaussian(variance=0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +30,7 @@ class DeviatingTasks:
     """
 
     deviation: Deviation
-    arms: Synthetic = field(default_factory=lambda: Synthetic(reward="linear", variance=0.0))
+    arms: Synthetic = field(default_factory=around_one)
     covariance: Covariance | None = None
 
     @property

@@ -14,7 +14,7 @@ from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.core.task import Task
-from headstart.environments import Synthetic
+from headstart.environments import Basis, Gaussian, Synthetic
 from headstart.learners.oful import paper_learners
 from headstart.policies import OFUL, NormBound, Thompson
 from headstart.priors import Average, Fixed, Pooled
@@ -210,10 +210,10 @@ NUMBERS: list[tuple[Callable[..., object], str, list[Any]]] = [
     (Thompson, "scale", [-1.0, NAN, INF]),
     (Synthetic, "dimension", [0, -1, 2.5, "20", True]),
     (Synthetic, "n_arms", [0, 1.5]),
-    (Synthetic, "variance", [-1.0, NAN, INF]),
+    (Gaussian, "variance", [-1.0, NAN, INF]),
+    (Basis, "size", [-1.0, 0.0, NAN]),
     (Synthetic, "spread", [-0.1, NAN]),
     (Synthetic, "noise_scale", [-0.1, INF]),
-    (Synthetic, "variance_of", ["tasks"]),
     (Synthetic, "reward", ["binary", ""]),
 ]
 
@@ -236,8 +236,8 @@ def test_an_error_for_an_unknown_name_lists_the_known() -> None:
 
 
 def test_synthetic_mean() -> None:
-    _raises(lambda: Synthetic(dimension=3, mean=[1.0, 2.0]), "mean", "(3,)", "(2,)")
-    _raises(lambda: Synthetic(dimension=2, mean=[1.0, NAN]), "mean", "finite", "nan")
+    _raises(lambda: Synthetic(dimension=3, tasks=Gaussian(mean=[1.0, 2.0])), "mean", "(3,)", "(2,)")
+    _raises(lambda: Gaussian(mean=[1.0, NAN]), "mean", "finite", "nan")
 
 
 def test_sampling() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks import task_distributions as tasks
 from benchmarks.decision_sets import CatalogueSubsets, ContextPerArm
 
-from headstart.environments import Clusters, LastFM, MovieLens, Synthetic
+from headstart.environments import Clusters, Gaussian, Kinds, Ratings, Synthetic
 from headstart.interfaces import Environment
 
 
@@ -38,8 +38,8 @@ class Row:
     @property
     def unit(self) -> float:
         """The mean ‖x‖²: the unit of λ."""
-        if isinstance(self.environment, LastFM | MovieLens):
-            return float(np.mean((self.environment.ratings.embedding.items**2).sum(-1)))
+        if isinstance(self.environment, Ratings):
+            return float(np.mean((self.environment.embedding.items**2).sum(-1)))
         return self.mean_square
 
 
@@ -49,10 +49,10 @@ _COMMON: Mapping[str, Mapping[str, Any]] = {
     "unit arms": {"unit_arms": True},
     "log, unit arms": {"transform": "log", "unit_arms": True},
 }
-_SCALINGS: Mapping[type, Mapping[str, Mapping[str, Any]]] = {
-    LastFM: {**_COMMON, "U, V·S": _ITEMS_SCALED},
+_SCALINGS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "LastFM": {**_COMMON, "U, V·S": _ITEMS_SCALED},
     # Unscaled users cluster less: no cluster passes the default of 0.15.
-    MovieLens: {
+    "MovieLens": {
         **_COMMON,
         "U, V·S": {**_ITEMS_SCALED, "grouping": Clusters(least_silhouette=0.1)},
     },
@@ -81,7 +81,7 @@ def _gaussian() -> Iterator[Row]:
         yield Row(
             group="linear",
             name=f"variance {variance:g}",
-            environment=Synthetic(reward="linear", variance=variance),
+            environment=Synthetic(reward="linear", tasks=Gaussian(variance=variance)),
             sizes=(0, 1, 5, 10),
             task_variance=variance / 20,
         )
@@ -89,7 +89,7 @@ def _gaussian() -> Iterator[Row]:
         yield Row(
             group="linear",
             name=f"variance {variance:g}",
-            environment=Synthetic(reward="linear", variance=variance),
+            environment=Synthetic(reward="linear", tasks=Gaussian(variance=variance)),
             sizes=(50,),
             task_variance=variance / 20,
             replications=50,
@@ -105,7 +105,7 @@ def _gaussian() -> Iterator[Row]:
         yield Row(
             group="linear",
             name=f"variance {variance:g}, T = 10 < d",
-            environment=Synthetic(reward="linear", variance=variance),
+            environment=Synthetic(reward="linear", tasks=Gaussian(variance=variance)),
             horizon=10,
             sizes=(5, 10),
             task_variance=variance / 20,
@@ -128,7 +128,7 @@ def _decision_sets() -> Iterator[Row]:
             name=f"d = {dimension}, K = {n_arms}, T = {horizon}",
             environment=Synthetic(
                 reward="linear",
-                variance_of="coordinate",
+                tasks=Gaussian(variance=float(dimension)),
                 dimension=dimension,
                 n_arms=n_arms,
                 decision_set="fixed",
@@ -142,7 +142,9 @@ def _decision_sets() -> Iterator[Row]:
     yield Row(
         group="other sets",
         name="10 of a catalogue of 60, variance 10",
-        environment=CatalogueSubsets(reward="linear", variance=10.0, n_arms=60, n_offered=10),
+        environment=CatalogueSubsets(
+            reward="linear", tasks=Gaussian(variance=10.0), n_arms=60, n_offered=10
+        ),
         task_variance=10 / 20,
         replications=100,
     )
@@ -151,9 +153,8 @@ def _decision_sets() -> Iterator[Row]:
         name="a context of 5 numbers for 4 arms, variance 10",
         environment=ContextPerArm(
             reward="linear",
-            variance=10.0,
+            tasks=Gaussian(mean=np.random.default_rng(0).standard_normal(20), variance=10.0),
             n_arms=4,
-            mean=np.random.default_rng(0).standard_normal(20),
         ),
         task_variance=10 / 20,
     )
@@ -175,7 +176,7 @@ def _shared() -> Iterator[Row]:
         yield Row(
             group="shared",
             name=f"{n_kinds} kinds, variance 20",
-            environment=Synthetic(reward="linear", variance=20.0, n_kinds=n_kinds),
+            environment=Synthetic(reward="linear", tasks=Kinds(n_kinds=n_kinds, variance=20.0)),
             sizes=(10, 30, 100),
             task_variance=1.0,
             replications=24,
@@ -185,7 +186,7 @@ def _shared() -> Iterator[Row]:
         name="rank 3, variance 100, d = 100, T < d",
         environment=tasks.DeviatingTasks(
             tasks.low_rank(100.0, 3),
-            Synthetic(reward="linear", variance=0.0, dimension=100),
+            tasks.around_one(dimension=100),
             tasks.low_rank_covariance(100.0, 3),
         ),
         sizes=(10, 30),
@@ -199,7 +200,12 @@ def _side() -> Iterator[Row]:
         yield Row(
             group="about",
             name=f"variance 20, side information explains {share:.0%}",
-            environment=Synthetic(reward="linear", variance=20.0, n_about=3, about_explains=share),
+            environment=Synthetic(
+                reward="linear",
+                tasks=Gaussian(variance=20.0),
+                n_about=3,
+                about_explains=share,
+            ),
             sizes=(10, 30),
             n_about=3,
             replications=40,
@@ -239,19 +245,21 @@ def _zero_one() -> Iterator[Row]:
         yield Row(
             group="winner",
             name=f"variance {variance:g}" + (f", arm spread {spread:g}" if spread != 1.0 else ""),
-            environment=Synthetic(reward="winner", variance=variance, spread=spread),
+            environment=Synthetic(
+                reward="winner", tasks=Gaussian(variance=variance), spread=spread
+            ),
             noise_scale=0.5,
             offset=True,
         )
 
 
 def _real() -> Iterator[Row]:
-    for kind in (LastFM, MovieLens):
-        for name, settings in _SCALINGS[kind].items():
+    for data, make in (("LastFM", Ratings.lastfm), ("MovieLens", Ratings.movielens)):
+        for name, settings in _SCALINGS[data].items():
             yield Row(
                 group="real",
-                name=f"{kind.__name__}, {name}",
-                environment=kind(**settings),
+                name=f"{data}, {name}",
+                environment=make(**settings),
                 horizon=5,
                 noise_scale=0.5,
                 offset=True,

@@ -22,7 +22,8 @@ agents += [
 ]
 found = {agent.name: [] for agent in agents}
 for variance in variances:
-    environment = hs.environments.Synthetic(reward="linear", variance=variance)
+    tasks = hs.environments.Gaussian(variance=variance)
+    environment = hs.environments.Synthetic(reward="linear", tasks=tasks)
     results = hs.evaluate(environment, agents, n_test_tasks=1, horizon=50, replications=40)
     regret = results.regret.sel(trained=10).sum(["task", "round"])
     for name, values in found.items():

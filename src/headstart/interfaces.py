@@ -75,7 +75,7 @@ class PreparableEnvironment(Environment, Protocol):
     """An environment whose tasks share something that is drawn once per replication.
 
     >>> from headstart.interfaces import PreparableEnvironment
-    >>> isinstance(hs.environments.Ellipsoid(), PreparableEnvironment)
+    >>> isinstance(hs.environments.Synthetic(), PreparableEnvironment)
     True
     """
 

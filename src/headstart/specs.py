@@ -155,6 +155,10 @@ def describe(made: object, package: str, *, defaults: bool = True) -> Spec:
         )
     public = getattr(import_module(f"headstart.{package}"), kind.__name__, None) is kind
     name = kind.__name__ if public else f"{kind.__module__}:{kind.__qualname__}"
+    if hasattr(made, "constructed"):  # a class method that made it, with plain settings
+        constructor, given = made.constructed
+        settings = {name: _describe(value, package) for name, value in given.items()}
+        return Spec(kind=f"{name}.{constructor}", settings=settings)
     values = ((f, getattr(made, f.name)) for f in fields(made) if f.init)
     settings = {
         f.name: _describe(value, package)

@@ -10,23 +10,24 @@ from tests.rated import random_table
 
 import headstart as hs
 from headstart import environments
+from headstart.environments import Basis, Gaussian, Kinds
 from headstart.interfaces import Environment, PreparableEnvironment
 
 SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "Synthetic": [
-        {"dimension": 3, "n_arms": 7, "reward": "linear", "variance_of": "coordinate"},
+        {"dimension": 3, "n_arms": 7, "reward": "linear", "tasks": Gaussian(variance=3.0)},
         {"dimension": 1, "n_arms": 1, "noise_scale": 0.0},
-        {"dimension": 5, "n_arms": 2, "spread": 0.0, "variance": 0.0, "mean": np.arange(5.0)},
         {
-            "dimension": 4,
-            "task_distribution": "basis",
-            "parameter_bound": 2.0,
-            "decision_set": "fixed",
+            "dimension": 5,
+            "n_arms": 2,
+            "spread": 0.0,
+            "tasks": Gaussian(mean=np.arange(5.0), variance=0.0),
         },
-        {"dimension": 2, "covariance": [[1.0, 1.0], [1.0, 1.0]], "shift": "none"},
-        {"dimension": 3, "n_kinds": 2, "within_kinds": 0.0, "reward": "linear"},
+        {"dimension": 4, "tasks": Basis(size=2.0), "decision_set": "fixed"},
+        {"dimension": 2, "tasks": Gaussian(variance=[[1.0, 1.0], [1.0, 1.0]]), "shift": "none"},
+        {"dimension": 3, "tasks": Kinds(n_kinds=2, within=0.0), "reward": "linear"},
+        {"dimension": 3, "tasks": Kinds(n_kinds=2), "n_about": 2, "about_explains": 0.5},
     ],
-    "Ellipsoid": [{"dimension": 2, "n_arms": 3, "cosine": 1.0, "noise_scale": 0.5}],
     "Hierarchy": [
         {"dimension": 4, "n_directions": 2, "decision_set": "fresh", "noise_scale": 0.0},
         {"dimension": 1, "n_arms": 1, "task_variance": 0.0, "mean_variance": 0.0},
@@ -36,8 +37,6 @@ SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"table": random_table(seed=1), "dimension": 3, "n_arms": 4},
         {"table": random_table(seed=2), "dimension": 2, "reward": "linear", "unit_arms": True},
     ],
-    "LastFM": [{"features": "items-scaled", "transform": "log", "reward": "linear"}],
-    "MovieLens": [{"unrated_disliked": True, "shift": "none"}],
 }
 ENVIRONMENTS: dict[str, Environment] = instances(environments, Environment, SETTINGS)
 
@@ -59,9 +58,7 @@ def _sample(environment: Environment, seed: int = 0) -> hs.Task:
 def test_environments_are_found() -> None:
     found = {kind.__name__ for kind in implementing(environments, Environment)}
     assert found >= {
-        "Ellipsoid",
-        "LastFM",
-        "MovieLens",
+        "Hierarchy",
         "NonStochastic",
         "Ratings",
         "Synthetic",

@@ -209,7 +209,9 @@ def test_a_task_as_expected_leaves_its_prior_alone() -> None:
 
 def _opposed(rng: np.random.Generator, size: int) -> list[hs.Task]:
     """Ten tasks around (1, …, 1), and one around its opposite."""
-    environment = hs.environments.Synthetic(dimension=8, reward="linear", variance=0.1)
+    environment = hs.environments.Synthetic(
+        dimension=8, reward="linear", tasks=hs.environments.Gaussian(variance=0.1)
+    )
     prepared = environment.prepare(size, rng)
     tasks = [prepared.sample(40, size, rng) for _ in range(11)]
     last = tasks[-1]

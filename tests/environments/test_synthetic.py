@@ -1,19 +1,15 @@
 """The synthetic environment has the moments and the arms that it states."""
 
-from typing import Literal
-
 import numpy as np
 import pytest
 
-from headstart.environments import Synthetic
+from headstart.environments import Gaussian, Synthetic
 
 
-@pytest.mark.parametrize(("variance_of", "total"), [("task", 3.0), ("coordinate", 3.0 * 8)])
-def test_total_variance_is_as_stated(
-    variance_of: Literal["task", "coordinate"], total: float
-) -> None:
+@pytest.mark.parametrize("total", [3.0, 24.0])
+def test_total_variance_is_as_stated(total: float) -> None:
     mean = np.linspace(-1, 1, 8)
-    environment = Synthetic(dimension=8, mean=mean, variance=3.0, variance_of=variance_of)
+    environment = Synthetic(dimension=8, tasks=Gaussian(mean=mean, variance=total))
     parameter = environment.sample(1, 20_000, np.random.default_rng(0)).parameter
     assert parameter is not None
     # ‖w − w̄‖² is total/8 times a chi-square with 8 degrees: its mean is off by total·√(2/8/n).

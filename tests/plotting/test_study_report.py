@@ -181,9 +181,9 @@ def test_replications_of_a_cohort_are_one_value() -> None:
     [
         ({"class": "Synthetic"}, "wins"),
         ({"class": "Synthetic", "reward": "linear"}, "units of reward"),
-        ({"class": "LastFM", "reward": "linear"}, "plays"),
-        ({"class": "LastFM", "reward": "linear", "transform": "log"}, "log(1 + plays)"),
-        ({"class": "MovieLens", "reward": "linear"}, "stars"),
+        ({"class": "Ratings.lastfm", "reward": "linear"}, "plays"),
+        ({"class": "Ratings.lastfm", "reward": "linear", "transform": "log"}, "log(1 + plays)"),
+        ({"class": "Ratings.movielens", "reward": "linear"}, "stars"),
         ({"class": "Ratings.from_file", "path": "x.csv"}, "wins"),
         ({"class": "mine:Own"}, "units of reward"),
     ],

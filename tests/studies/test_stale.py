@@ -243,7 +243,7 @@ def test_a_folder_that_was_killed_early_is_not_stuck(kept: list[str], tmp_path: 
 
 def test_published_data_are_digested(tmp_path: Path) -> None:
     rows = random_rows()
-    for published, name in ((LASTFM, "LastFM"), (MOVIELENS, "MovieLens")):
+    for published, name in ((LASTFM, "Ratings.lastfm"), (MOVIELENS, "Ratings.movielens")):
         file = tmp_path / published.folder / published.file
         file.parent.mkdir()
         file.write_text(as_text(published, rows))

@@ -53,7 +53,13 @@ def test_toml_round_trip(
     study = Study(
         name=name,
         about=about,
-        environment=Spec(kind="Synthetic", settings={"mean": [1.0, 2.0], "dimension": 2}),
+        environment=Spec(
+            kind="Synthetic",
+            settings={
+                "dimension": 2,
+                "tasks": Spec(kind="Gaussian", settings={"mean": [1.0, 2.0]}),
+            },
+        ),
         learners=(
             LearnerSpec(name="OPT"),
             LearnerSpec(
@@ -77,7 +83,7 @@ def test_an_agent_is_a_learner_of_a_study() -> None:
     agent = Spec(kind="MetaLinEXP3", settings={"start": "none", "arm_bound": "@arm_bound"})
     study = Study(
         name="agents",
-        environment=Spec(kind="Ellipsoid"),
+        environment=Spec(kind="benchmarks.ellipsoid:Ellipsoid"),
         learners=(LearnerSpec(name="LinEXP3", agent=agent),),
         horizon=4,
         tasks=2,

@@ -10,7 +10,7 @@ class DataMissing(FileNotFoundError):  # noqa: N818 - as FileNotFoundError, with
     """A published file is in none of the searched folders.
 
     >>> try:
-    ...     hs.environments.LastFM(data="nowhere").prepare(1, np.random.default_rng(0))
+    ...     hs.environments.Ratings.lastfm(data="nowhere")
     ... except hs.environments.DataMissing as error:
     ...     print(str(error).split(". ")[0])
     user_artists.dat is not in nowhere/hetrec2011-lastfm-2k

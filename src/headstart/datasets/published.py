@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Integers
 from headstart.datasets.locations import fetch_hint, locate
 from headstart.datasets.table import RatingTable
 
@@ -75,8 +75,6 @@ MOVIELENS = Published(
     min_user_ratings=200,
     filtered=(847, 618, 246_389),
 )
-
-_N_OCCUPATIONS = 21  # of MovieLens users
 
 PUBLISHED = {published.name: published for published in (LASTFM, MOVIELENS)}
 
@@ -201,24 +199,3 @@ def _malformed(published: Published, file: Path, lines: list[str], first: int) -
 
 def _listed(counts: tuple[int, ...], *names: str) -> str:
     return ", ".join(f"{count:,} {name}" for count, name in zip(counts, names, strict=True))
-
-
-def movielens_users(data: str | Path | None = None) -> dict[int, Floats]:
-    """MovieLens-1M's users.dat: by user, 1 if female, age in decades, 21 occupations as 0/1."""
-    file = locate(MOVIELENS.folder, "users.dat", command=MOVIELENS.name, data=data)
-    attributes = {}
-    lines = file.read_bytes().decode("latin-1").splitlines()
-    for number, line in enumerate(lines, start=1):
-        parts = line.split("::")
-        try:
-            user, gender, age, occupation = int(parts[0]), parts[1], int(parts[2]), int(parts[3])
-            if gender not in {"F", "M"} or not 0 <= occupation < _N_OCCUPATIONS:
-                raise ValueError(line)
-        except (ValueError, IndexError) as error:
-            expected = "UserID::Gender::Age::Occupation::Zip-code"
-            raise ValueError(
-                f"{file}, line {number}: expected {expected!r}, got {line!r}"
-            ) from error
-        occupations = np.arange(_N_OCCUPATIONS) == occupation
-        attributes[user] = np.array([gender == "F", age / 10.0, *occupations], dtype=np.float64)
-    return attributes

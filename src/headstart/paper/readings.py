@@ -181,7 +181,7 @@ def synthetic() -> Section:
     apart = ["coordinate-variance"]
     study = paper.synthetic(
         name=_name("synthetic", apart),
-        variance_of="coordinate",
+        variance=20.0,
         regularization=FIGURES,
         seed=SEED,
     )

@@ -71,7 +71,7 @@ def synthetic(
     *,
     name: str = "synthetic",
     reward: Reward = "winner",
-    variance_of: Literal["task", "coordinate"] = "task",
+    variance: float = 1.0,
     estimations: Sequence[Estimation] = ("same",),
     parameter_bound: float | None = None,
     ours: bool = False,
@@ -87,7 +87,11 @@ def synthetic(
         protocol="train-then-test",
         environment=Spec(
             kind="Synthetic",
-            settings={"reward": reward, "noise_scale": noise_scale, "variance_of": variance_of},
+            settings={
+                "reward": reward,
+                "noise_scale": noise_scale,
+                "tasks": Spec(kind="Gaussian", settings={"variance": variance}),
+            },
         ),
         learners=learner_specs(
             reward=reward,
@@ -122,7 +126,7 @@ def lastfm(
 ) -> Study:
     """Figure 3: a user and its 19 nearest as tasks in a row, d = 10, K = 5, T = 5."""
     return _ratings(
-        "LastFM",
+        "Ratings.lastfm",
         {"transform": transform, "features": features, "unit_arms": unit_arms},
         name=name,
         reward=reward,
@@ -164,7 +168,7 @@ def movielens(
         ),
     }
     return _ratings(
-        "MovieLens",
+        "Ratings.movielens",
         settings,
         name=name,
         reward=reward,

@@ -119,7 +119,7 @@ def choose_values(study: Study, given: Sequence[float]) -> list[float]:
 
 
 # The unit of a linear reward in the published data sets; a 0/1 reward counts wins everywhere.
-_UNITS = {"LastFM": "plays", "MovieLens": "stars"}
+_UNITS = {"Ratings.lastfm": "plays", "Ratings.movielens": "stars"}
 
 
 def unit_of(environment: Mapping[str, object]) -> str:

@@ -197,16 +197,19 @@ def _learner_files(learner: LearnerSpec) -> dict[str, str]:
 def _files(spec: Spec, package: str) -> dict[str, str]:
     """The digests of files that a class and its settings depend on.
 
-    Those are the modules of your own classes, the files that settings name, and, if a class has a
-    static method `files`, the paths that it returns for the settings.
+    Those are the modules of your own classes, the files that settings name, and the paths that the
+    static method `files` of a class returns for the settings; `NAME_files` for its constructor
+    NAME.
     """
     files = {text: Path(text) for text in spec.strings() if _is_file(text)}
     for part in spec.nested():
         if ":" in part.kind:
             files |= own_code.source_files(part.kind.partition(":")[0])
         kind = find_class(part, package)
-        if isinstance(getattr_static(kind, "files", None), staticmethod):
-            for path in map(Path, getattr(kind, "files")(**part.settings)):  # noqa: B009 - for mypy
+        constructor = part.kind.rpartition(":")[2].partition(".")[2]
+        method = f"{constructor}_files" if constructor else "files"
+        if isinstance(getattr_static(kind, method, None), staticmethod):
+            for path in map(Path, getattr(kind, method)(**part.settings)):
                 label = path.name if files.get(path.name, path) == path else str(path)
                 files[label] = path
     return {name: own_code.file_digest(path) for name, path in sorted(files.items())}

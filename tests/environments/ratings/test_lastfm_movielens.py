@@ -2,34 +2,36 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from tests.rated import real
 
-from headstart.environments import Clusters, DataMissing, LastFM, MovieLens
+from headstart.environments import AllUsers, Clusters, DataMissing, Ratings
+from headstart.specs import build, describe
 
 
 def test_lastfm_has_the_papers_shape() -> None:
-    environment = real(LastFM)
+    environment = real(Ratings.lastfm)
     assert environment.filtered.shape == (741, 538)
     assert len(environment.filtered) == 27_429
     # Play counts: few users have four artists with one to three plays, so that unrated ones count.
-    assert len(environment.ratings.decision_sets.eligible) == 741
-    rated = LastFM(unrated_disliked=False).ratings.decision_sets.eligible
+    assert len(environment.decision_sets.eligible) == 741
+    rated = Ratings.lastfm(unrated_disliked=False).decision_sets.eligible
     assert len(rated) < 20
 
 
 def test_movielens_has_the_papers_shape() -> None:
-    environment = real(MovieLens)
+    environment = real(Ratings.movielens)
     assert environment.filtered.shape == (847, 618)
     assert len(environment.filtered) == 246_389
     # All users rated enough films both ways, so that all are eligible.
-    assert len(environment.ratings.decision_sets.eligible) == 847
+    assert len(environment.decision_sets.eligible) == 847
 
 
 def test_lastfm_plays_twenty_neighbours() -> None:
-    prepared = real(LastFM).prepare(50, np.random.default_rng(0))
+    prepared = real(Ratings.lastfm).prepare(50, np.random.default_rng(0))
     assert prepared.n_tasks == 20
     assert prepared.mean_parameter.shape == (50, 10)
     task = prepared.sample(5, 50, np.random.default_rng(1))
@@ -38,8 +40,8 @@ def test_lastfm_plays_twenty_neighbours() -> None:
 
 
 def test_no_clustering_of_movielens_reaches_the_papers_silhouette_but_clusters_do() -> None:
-    environment = real(MovieLens)
-    users = environment.ratings.embedding.users
+    environment = real(Ratings.movielens)
+    users = environment.embedding.users
     grouping = environment.grouping
     assert isinstance(grouping, Clusters)
     for labels, silhouettes in grouping.clusterings(users):
@@ -51,7 +53,7 @@ def test_no_clustering_of_movielens_reaches_the_papers_silhouette_but_clusters_d
 
 
 def test_movielens_plays_its_clusters_in_turn() -> None:
-    environment = real(MovieLens)
+    environment = real(Ratings.movielens)
     prepared = environment.prepare(environment.clusters + 1, np.random.default_rng(0))
     assert prepared.n_tasks >= 20
     assert set(prepared.groups[0]) == set(prepared.groups[-1])
@@ -59,9 +61,9 @@ def test_movielens_plays_its_clusters_in_turn() -> None:
 
 
 def test_missing_data_can_be_caught(tmp_path: object) -> None:
-    for kind in (LastFM, MovieLens):
+    for make in (Ratings.lastfm, Ratings.movielens):
         with pytest.raises(DataMissing, match="headstart data fetch"):
-            kind(data=str(tmp_path))
+            make(data=str(tmp_path))
     assert issubclass(DataMissing, FileNotFoundError)
 
 
@@ -76,7 +78,7 @@ def test_importing_environments_stays_light() -> None:
 
 
 def test_movielens_clusters_are_few_cohorts() -> None:
-    environment = real(MovieLens)
+    environment = real(Ratings.movielens)
     prepared = environment.prepare(environment.clusters, np.random.default_rng(0))
     cohorts = prepared.cohorts
     assert cohorts is not None
@@ -89,4 +91,21 @@ def test_movielens_clusters_are_few_cohorts() -> None:
         for j, other in enumerate(groups[:i]):
             if cohorts[i] != cohorts[j]:
                 assert 2 * len(one & other) < min(len(one), len(other))
-    assert real(LastFM).prepare(3, np.random.default_rng(0)).cohorts is None
+    assert real(Ratings.lastfm).prepare(3, np.random.default_rng(0)).cohorts is None
+
+
+@pytest.mark.parametrize("make", [Ratings.lastfm, Ratings.movielens])
+def test_a_study_describes_published_data_by_their_constructor(
+    make: Callable[..., Ratings],
+) -> None:
+    environment = real(lambda: make(reward="linear", grouping=AllUsers()))
+    spec = describe(environment, "environments", defaults=False)
+    assert (spec.kind, set(spec.settings)) == (
+        f"Ratings.{make.__name__}",
+        {"reward", "grouping"},
+    )
+    again = build(spec, "environments", where="environment")
+    assert isinstance(again, Ratings)
+    assert again.reward == "linear"
+    assert again.unrated_disliked == environment.unrated_disliked
+    assert again.table is environment.table

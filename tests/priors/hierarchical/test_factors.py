@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from benchmarks.ellipsoid import Ellipsoid
 from tests.priors.hierarchical.dense import Data, Dense, sample_tasks
 
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
-from headstart.environments import Ellipsoid
 from headstart.interfaces import Memory
 from headstart.kernels import FactorModel, ThinTasks, climb, expect
 from headstart.policies import BayesUCB

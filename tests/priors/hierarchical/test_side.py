@@ -71,7 +71,12 @@ def test_statistics_keep_their_side_information() -> None:
 
 def test_side_information_lowers_regret_in_simulation() -> None:
     environment = hs.environments.Synthetic(
-        dimension=6, n_arms=4, reward="linear", variance=20.0, n_about=2, about_explains=0.9
+        dimension=6,
+        n_arms=4,
+        reward="linear",
+        tasks=hs.environments.Gaussian(variance=20.0),
+        n_about=2,
+        about_explains=0.9,
     )
     policy = hs.policies.BayesUCB()
     learners = [
@@ -86,7 +91,9 @@ def test_side_information_lowers_regret_in_simulation() -> None:
 
 
 def test_the_share_that_side_information_explains() -> None:
-    settings = hs.environments.Synthetic(variance=20.0, n_about=3, about_explains=0.9)
+    settings = hs.environments.Synthetic(
+        tasks=hs.environments.Gaussian(variance=20.0), n_about=3, about_explains=0.9
+    )
     rng = np.random.default_rng(2)
     prepared = settings.prepare(400, rng)
     task = prepared.sample(1, 400, rng)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike
 from headstart import checks
 from headstart.arrays import Floats, Integers
 from headstart.core.task import Task
+from headstart.datasets.published import LASTFM, MOVIELENS, find, load_filtered
 from headstart.datasets.table import Frame, RatingTable
 from headstart.environments import rewards
 from headstart.environments.ratings.decision_sets import DecisionSets
@@ -25,7 +27,7 @@ from headstart.environments.ratings.embedding import (
     Transform,
     embed,
 )
-from headstart.environments.ratings.grouping import AllUsers, Clusters, Grouping
+from headstart.environments.ratings.grouping import AllUsers, Clusters, Grouping, Nearest
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,7 +35,9 @@ class Ratings:
     """One task per user: w is the user's vector, the arms are items, xᵀw is the utility.
 
     Vectors come from an SVD of the ratings (`embedding`). Every round offers one liked item and
-    disliked ones; a user without such items is not eligible as a task.
+    disliked ones; a user without such items is not eligible as a task. `from_frame` and `from_file`
+    read your own tables; `lastfm` and `movielens` are the paper's, after its filter and with its
+    settings.
 
     Parameters
     ----------
@@ -168,7 +172,91 @@ class Ratings:
         Ratings
         """
         table = RatingTable.from_file(path, user=user, item=item, rating=rating)
-        return cls(table=table, **settings)
+        made = {"path": str(path), "user": user, "item": item, "rating": rating, **settings}
+        return cls(table=table, **settings)._described("from_file", made)
+
+    @classmethod
+    def lastfm(cls, data: str | Path | None = None, **settings: Any) -> Ratings:
+        """HetRec 2011's play counts, 741 users × 538 artists, as in the paper.
+
+        The "ratings" are play counts, so an artist never played counts as disliked.
+
+        Parameters
+        ----------
+        data : str or Path, optional
+            The folder of the publisher's files. By default, $HEADSTART_DATA and the download cache
+            are searched.
+        **settings
+            The other parameters of `Ratings`; `Nearest()` and `unrated_disliked` by default.
+
+        Returns
+        -------
+        Ratings
+
+        Raises
+        ------
+        DataMissing
+            If the files are in none of the folders.
+
+        Examples
+        --------
+        >>> environment = hs.environments.Ratings.lastfm(n_arms=10)
+        >>> prepared = environment.prepare(2, np.random.default_rng(0))
+        >>> prepared.sample(50, 2, np.random.default_rng(1)).arms.shape
+        (2, 50, 10, 10)
+        """
+        chosen = {"grouping": Nearest(), "unrated_disliked": True, **settings}
+        made = cls(table=load_filtered(LASTFM, data), **chosen)
+        return made._described("lastfm", _found(data) | settings)
+
+    @classmethod
+    def movielens(cls, data: str | Path | None = None, **settings: Any) -> Ratings:
+        """MovieLens-1M, 847 users × 618 films, as in the paper.
+
+        Replication r plays cluster r mod `clusters` (see `Clusters`). An unrated film does not
+        count as disliked, so all arms are rated. The noise variance is the paper's 0.1.
+
+        Parameters
+        ----------
+        data : str or Path, optional
+            As for `lastfm`.
+        **settings
+            The other parameters of `Ratings`; `Clusters()` and the noise by default.
+
+        Returns
+        -------
+        Ratings
+
+        Raises
+        ------
+        DataMissing
+            If the files are in none of the folders.
+
+        Examples
+        --------
+        >>> environment = hs.environments.Ratings.movielens(grouping=hs.environments.AllUsers())
+        >>> prepared = environment.prepare(2, np.random.default_rng(0))
+        >>> prepared.sample(50, 2, np.random.default_rng(1)).arms.shape
+        (2, 50, 5, 10)
+        """
+        chosen = {"grouping": Clusters(), "noise_scale": math.sqrt(0.1), **settings}
+        made = cls(table=load_filtered(MOVIELENS, data), **chosen)
+        return made._described("movielens", _found(data) | settings)
+
+    @staticmethod
+    def lastfm_files(data: str | Path | None = None, **settings: object) -> list[Path]:
+        """The file that `lastfm` reads, for studies to notice when it changes."""
+        return [find(LASTFM, data)]
+
+    @staticmethod
+    def movielens_files(data: str | Path | None = None, **settings: object) -> list[Path]:
+        """The file that `movielens` reads, for studies to notice when it changes."""
+        return [find(MOVIELENS, data)]
+
+    def _described(self, constructor: str, settings: Mapping[str, Any]) -> Ratings:
+        """The same object, which a study file describes by its constructor, not by its table."""
+        object.__setattr__(self, "constructed", (constructor, settings))
+        return self
 
     @cached_property
     def filtered(self) -> RatingTable:
@@ -309,3 +397,7 @@ class PreparedRatings:
             rng=rng,
             about=None if settings.abouts is None else settings.abouts[users],
         )
+
+
+def _found(data: str | Path | None) -> dict[str, Any]:
+    return {} if data is None else {"data": str(data)}

@@ -39,7 +39,8 @@ class Ellipsoid:
 
     Examples
     --------
-    >>> environment = hs.environments.Ellipsoid(cosine=0.9)
+    >>> from benchmarks.ellipsoid import Ellipsoid
+    >>> environment = Ellipsoid(cosine=0.9)
     >>> prepared = environment.prepare(2, np.random.default_rng(0))
     >>> prepared.sample(10, 2, np.random.default_rng(1)).arms.shape
     (2, 10, 40, 5)

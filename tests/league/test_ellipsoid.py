@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-
-from headstart.environments import Ellipsoid
+from benchmarks.ellipsoid import Ellipsoid
 
 
 @pytest.mark.parametrize("cosine", [-1.0, -0.5, 0.5, 1.0])
