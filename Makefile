@@ -10,7 +10,7 @@ DEV := .venv/dev
 BENCH := .venv-bench/bench
 DOCS := .venv-docs/docs
 
-.PHONY: demo serve test test-all check compile lint format client bench bench-service league people report docs notebooks release lock clean
+.PHONY: demo serve test test-all check compile lint format bench bench-service league people report docs notebooks release lock clean
 
 demo: $(CORE)
 	$(BIN)/headstart demo
@@ -35,10 +35,10 @@ check: lint compile
 	$(PYTEST) -m "not slow and not nightly and not site"
 
 # Machine code, once after each change of a kernel: otherwise the first tests would wait for it.
-compile: $(DEV)
+compile: $(DEV) $(GENERATED)
 	$(BIN)/headstart compile
 
-lint: $(DEV)
+lint: $(DEV) $(GENERATED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -47,10 +47,6 @@ lint: $(DEV)
 format: $(DEV)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-
-# The service's client without asyncio, from the one with it; a test says when it has to be run.
-client: $(DEV)
-	$(BIN)/python tools/sync_client.py
 
 # Regret of every learner in every environment, in benchmarks/league.md; 25 minutes on two cores. What was
 # played is stored in out/league, and a run that was stopped goes on from there.
@@ -77,8 +73,16 @@ $(DEV): requirements/dev.txt
 $(BENCH): requirements/bench.txt
 $(DOCS): requirements/docs.txt
 $(CORE) $(SERVE) $(DEV) $(BENCH) $(DOCS):
-	tools/install $(@D) requirements/$(@F).txt
+	tools/install $(@D) requirements/$(@F).txt $(CLIENT)
 	touch $@
+# The tests and the pages call the service by its client, which is a distribution of its own.
+$(DEV) $(DOCS): CLIENT := clients/python
+$(DEV) $(DOCS): clients/python/pyproject.toml
+
+# What its build writes, again after a change of what it is written from.
+GENERATED := clients/python/src/headstart_client/_sync.py
+$(GENERATED): $(DEV) clients/python/generate.py clients/python/src/headstart_client/client.py src/headstart/service/messages.py
+	$(BIN)/python clients/python/generate.py
 
 # Speed against peers and against the compiled limit, in one run on one core; about five minutes.
 bench: $(BENCH)

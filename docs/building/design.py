@@ -91,7 +91,7 @@ FLOWS = {
         Step(3, "service.engine.commit.Committer.submit", "waits for its turn"),
         Step(0, "service.engine.commit.Committer._commit", "the thread that writes"),
         Step(1, "service.store.database.Database.writing", "one transaction for many"),
-        Step(1, "service.engine.requests.decisions.decide", "all decisions of a bandit"),
+        Step(1, "service.engine.decisions.decide", "all decisions of a bandit"),
         Step(2, "live.stored.tasks.StoredTasks.choose", "live use, on stored rows"),
         Step(1, "service.engine.transaction.Transaction.end", "after the commit: answers"),
     ),

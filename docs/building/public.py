@@ -19,7 +19,7 @@ MODULES = (
     "headstart.simulation",
     "headstart.live",
     "headstart.logs",
-    "headstart.service.client",
+    "headstart_client",
     "headstart.studies",
     "headstart.plotting",
     "headstart.diagnosis",

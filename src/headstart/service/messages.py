@@ -1,4 +1,7 @@
-"""Messages: what the service accepts and answers, as JSON."""
+"""Messages: what the service accepts and answers, as JSON.
+
+They import nothing of headstart: the client's build takes this file as it is.
+"""
 
 import re
 from datetime import date
@@ -7,8 +10,6 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
-
-from headstart.live.outcomes import Outcome
 
 T = TypeVar("T")
 
@@ -39,6 +40,15 @@ Known = Annotated[list[Annotated[float, Meta(ge=-1e9, le=1e9)]], Meta(max_length
 Weight = Annotated[float, Meta(gt=0.0, le=1e6)]
 Time = Annotated[float, Meta(ge=0.0, le=1e11)]  # seconds since 1970
 Role = Literal["decide", "read", "admin"]
+# What happened to a reward: a `headstart.live.Outcome`.
+Outcome = Annotated[
+    str,
+    Meta(
+        extra_json_schema={
+            "enum": ["paid", "duplicate", "conflict", "unknown", "expired", "out_of_range"]
+        }
+    ),
+]
 # How the parts of a decision's reward combine; first and last by the time they happened.
 Combination = Literal["sum", "last", "first", "max"]
 # Numbers that come with a reward and are not learned, by the names of guardrails.
@@ -689,7 +699,6 @@ class Problem(Message):
 class ServiceError(Exception):
     """A request that is refused, or that cannot be answered now, with its HTTP status.
 
-    >>> from headstart.service.client import ServiceError
     >>> error = ServiceError(404, "Not found", "there is no bandit 'shop'")
     >>> str(error), error.problem.status
     ("there is no bandit 'shop'", 404)

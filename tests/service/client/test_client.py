@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from tests.service.http.fake import FakeService
 
-from headstart.service.client import AsyncClient, Client, ConnectionFailedError, Retries
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application
-from headstart.service.messages import (
+from headstart_client import AsyncClient, Bandit, Client, ConnectionFailedError, Retries
+from headstart_client.messages import (
     BanditConfiguration,
     BanditView,
     DecisionAnswer,
@@ -216,6 +216,15 @@ def test_the_key_is_sent() -> None:
 
 
 @pytest.mark.parametrize(
+    "act",
+    [
+        lambda news: news.jobs.fit(FitRequest(files=["a.csv"])),
+        lambda news: news.erase("ann"),
+        lambda news: news.fits.promote(1),
+        lambda news: news.delete(),
+    ],
+)
+@pytest.mark.parametrize(
     ("first", "sent", "error"),
     [
         (httpx.ConnectError("refused"), 2, None),
@@ -225,7 +234,10 @@ def test_the_key_is_sent() -> None:
     ],
 )
 def test_what_may_be_done_twice_is_sent_again_only_if_it_did_not_arrive(
-    first: httpx.Response | httpx.TransportError, sent: int, error: type[Exception] | None
+    first: httpx.Response | httpx.TransportError,
+    sent: int,
+    error: type[Exception] | None,
+    act: Callable[[Bandit], object],
 ) -> None:
     seen: list[httpx.Request] = []
 
@@ -241,7 +253,7 @@ def test_what_may_be_done_twice_is_sent_again_only_if_it_did_not_arrive(
         Client("http://x", retries=AT_ONCE, transport=httpx.MockTransport(answer)) as client,
         pytest.raises(error or ServiceError, match=None if error else "arrived"),
     ):
-        client.bandit("news").jobs.fit(FitRequest(files=["a.csv"]))
+        act(client.bandit("news"))
     assert len(seen) == sent
 
 

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from headstart.service.client import Client
+from headstart_client import Client
 
 
 @pytest.mark.parametrize("name", [".", "..", "a/b", "%2E%2E", "?x=1", "#", "ä\n", "..."])

@@ -8,7 +8,7 @@ from headstart.intervals import Interval, Moments, watched_difference
 from headstart.service.dashboard import formats
 from headstart.service.dashboard.overview import gain_sentence, mismatch_sentence
 from headstart.service.dashboard.prior import drift_sentence
-from headstart.service.store.queries.activity import Compared
+from headstart.service.store.sums import Compared
 
 NONE = Moments()
 

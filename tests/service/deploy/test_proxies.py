@@ -17,10 +17,10 @@ import pytest
 from tests.service.deploy.folder import DEPLOY, program
 from tests.service.http.test_serve import served
 
-from headstart.service.client import Client
-from headstart.service.messages import BanditConfiguration
 from headstart.service.store.database import Database
 from headstart.service.store.keys import create_key
+from headstart_client import Client
+from headstart_client.messages import BanditConfiguration
 
 pytestmark = pytest.mark.slow
 

@@ -67,7 +67,7 @@ def answer_of(answer: DecisionAnswer | ServiceError) -> DecisionAnswer:
 def paid(service: Service, decisions: Sequence[str], value: float = 1.0, **given: Any) -> list[str]:
     requests = [RewardRequest(decision=each, value=value, **given) for each in decisions]
     answers = service.reward("shop", requests).result(120)
-    return [each.outcome.value if isinstance(each, RewardAnswer) else str(each) for each in answers]
+    return [each.outcome if isinstance(each, RewardAnswer) else str(each) for each in answers]
 
 
 def rows_of(connection: Connection) -> dict[str, list[Any]]:

@@ -20,7 +20,7 @@ from headstart.service.messages import (
     ServiceError,
 )
 from headstart.service.store.database import Database
-from headstart.service.store.queries.jobs import n_waiting
+from headstart.service.store.jobs import n_waiting
 
 
 def test_a_failed_commit_changes_nothing_and_recovers(

@@ -13,8 +13,7 @@ from headstart.intervals import Moments, rate
 from headstart.service.engine import maintenance, retention
 from headstart.service.engine.service import Service
 from headstart.service.messages import ObservationRequest, ServiceError
-from headstart.service.store import schema
-from headstart.service.store.queries import item_days
+from headstart.service.store import schema, sums
 
 DAY = 86_400.0
 
@@ -86,8 +85,8 @@ def test_the_top_item_is_that_of_today_and_yesterday(store: str) -> None:
         decided(service, "ann", "bob", "eve", arms=["item2"])
         decided(service, "joe", arms=["item3"])
         with service.database.reading() as connection:
-            assert item_days.top_share(connection, 1, clock.now) == 0.75
-            assert item_days.top_share(connection, 1, clock.now + 2 * DAY) is None
+            assert sums.top_share(connection, 1, clock.now) == 0.75
+            assert sums.top_share(connection, 1, clock.now + 2 * DAY) is None
 
 
 def test_days_long_past_are_deleted(store: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,10 @@ from tests.service.engine.setting import D, decided, items, largest_error, paid,
 
 import headstart as hs
 from headstart.service.engine.configuration import model_of
-from headstart.service.engine.records import item_effects
 from headstart.service.engine.service import Service
+from headstart.service.engine.views import item_effects
 from headstart.service.messages import ObservationRequest
-from headstart.service.store.queries import bandits
+from headstart.service.store import bandits
 
 pytestmark = pytest.mark.slow
 

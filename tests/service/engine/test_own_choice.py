@@ -17,7 +17,7 @@ from headstart.service.messages import (
     Guardrail,
     ServiceError,
 )
-from headstart.service.store.queries.tasks import TaskEntry
+from headstart.service.store.tasks import TaskEntry
 
 ARMS = [f"item{k}" for k in range(K)]
 
@@ -108,7 +108,7 @@ def test_the_gain_compares_with_what_the_control_is_served_now(
     sqlite: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(TaskEntry, "is_compared", property(lambda _: True))
-    monkeypatch.setattr("headstart.service.engine.sums._log_chance", lambda _: 0.0)
+    monkeypatch.setattr("headstart.service.engine.counters._log_chance", lambda _: 0.0)
     with shop(sqlite, control_share=0.5) as service:
         everyone_control(monkeypatch)
         for control, n in (("cold", 2), ("own", 4)):
@@ -145,7 +145,7 @@ def test_what_is_served_in_shadow_mode_is_not_compared(
     sqlite: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(TaskEntry, "is_compared", property(lambda _: True))
-    monkeypatch.setattr("headstart.service.engine.sums._log_chance", lambda _: 0.0)
+    monkeypatch.setattr("headstart.service.engine.counters._log_chance", lambda _: 0.0)
     guardrails = [Guardrail(name="refund", worse="higher")]
     settings: Any = {"control_share": 0.5, "guardrails": guardrails, "deadline_seconds": 60.0}
     for default in (None, 0.0):

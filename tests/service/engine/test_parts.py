@@ -438,7 +438,7 @@ def test_two_processes_count_each_part_once(postgresql: str) -> None:
             for service in (one, two)
         ]
         outcomes = Counter(
-            answer.outcome.value
+            answer.outcome
             for each in sent
             for answer in each.result(120)
             if isinstance(answer, RewardAnswer)

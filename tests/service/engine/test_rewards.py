@@ -10,8 +10,8 @@ from sqlalchemy import func, select
 from tests.service.engine.setting import Clock, D, content, decided, largest_error, paid, shop
 
 from headstart.service.engine import maintenance
+from headstart.service.engine.counters import compact
 from headstart.service.engine.service import Service
-from headstart.service.engine.sums import compact
 from headstart.service.messages import (
     BanditConfiguration,
     ObservationAnswer,

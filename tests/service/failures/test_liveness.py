@@ -42,7 +42,7 @@ from headstart.service.store import schema
 # Opens a store, pays a decision, and stops in the middle of the transaction.
 _STOPPED = """
 import os, signal, sys
-from headstart.service.engine.requests import rewards
+from headstart.service.engine import rewards
 from headstart.service.engine.service import Service
 from headstart.service.messages import RewardRequest
 
@@ -276,7 +276,7 @@ def test_a_configuration_of_a_later_version_is_read(store: str) -> None:
 
 
 def test_a_field_that_is_added_does_not_change_what_a_key_was_used_for() -> None:
-    from headstart.service.engine.requests.idempotency import _digest
+    from headstart.service.engine.idempotency import _digest
 
     class Later(DecisionRequest):
         added: int = 3

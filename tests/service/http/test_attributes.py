@@ -11,9 +11,8 @@ from tests.features.golden import FILE, bits
 from tests.service.http.real import digest, serving
 
 import headstart as hs
-from headstart.service.client import Client
 from headstart.service.engine.service import Service
-from headstart.service.messages import BanditConfiguration, ObservationRequest
+from headstart_client import BanditConfiguration, Client, ObservationRequest
 
 GOLDEN = json.loads(FILE.read_text(encoding="utf-8"))
 SHOP = hs.Features(

@@ -17,11 +17,11 @@ import headstart as hs
 from headstart.live.stored import statistics_of
 from headstart.logs import LogReading
 from headstart.logs.columns import Columns
-from headstart.service.client import Client, ServiceError
 from headstart.service.engine import export
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application
 from headstart.service.store import schema
+from headstart_client import Client, ServiceError
 
 PATH = "/v1/bandits/shop/decisions"
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from tests.service.http.real import serving
 
-from headstart.service.client import Client, ServiceError
-from headstart.service.messages import BanditConfiguration, FitReport, FitRequest, LogColumns
+from headstart_client import Client, ServiceError
+from headstart_client.messages import BanditConfiguration, FitReport, FitRequest, LogColumns
 
 pytestmark = pytest.mark.slow
 

@@ -17,9 +17,9 @@ import pytest
 from typer.testing import CliRunner
 
 from headstart.cli import app
-from headstart.service.client import Client, Retries, ServiceError
-from headstart.service.messages import BanditConfiguration
 from headstart.service.store.keys import REFRESH_SECONDS
+from headstart_client import Client, Retries, ServiceError
+from headstart_client.messages import BanditConfiguration
 
 pytestmark = pytest.mark.slow
 

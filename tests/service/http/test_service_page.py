@@ -13,8 +13,8 @@ from tests.docs import blocks
 from tests.needs import missing
 from tests.service.http.test_serve import served
 
-from headstart.service.client import Client
-from headstart.service.messages import BanditConfiguration
+from headstart_client import Client
+from headstart_client.messages import BanditConfiguration
 
 pytestmark = pytest.mark.slow
 

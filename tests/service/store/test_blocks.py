@@ -12,7 +12,7 @@ from tests.service.engine.setting import Clock, decided, shop
 from headstart.service.engine.service import Service
 from headstart.service.store import blocks, schema
 from headstart.service.store.blocks import SECONDS, Blocks, all_blocks
-from headstart.service.store.queries.decisions import of_task
+from headstart.service.store.decisions import of_task
 
 # The clock is set back, so that blocks overlap; and later moves past the end of one.
 TIMES = (0, 100, -50, 1000, 1001, 4000, 4000, 4100, 9000, 8990, 9001)

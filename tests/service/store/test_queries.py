@@ -15,9 +15,8 @@ from tests.service.shop import BANDIT, NOW, Clock, Shop, arms, configuration, de
 from headstart.service.dashboard import application
 from headstart.service.engine.service import Service
 from headstart.service.messages import BanditConfiguration, Item, RewardRequest
-from headstart.service.store import schema
+from headstart.service.store import bandits, decisions, priors, schema, sums, tasks
 from headstart.service.store.database import Database
-from headstart.service.store.queries import activity, bandits, decisions, priors, tasks
 
 pytestmark = pytest.mark.slow
 
@@ -141,10 +140,10 @@ def test_a_rare_arm_is_found_page_by_page(shared: Shop, monkeypatch: pytest.Monk
 def test_sums_are_of_all_tasks(shared: Shop) -> None:
     with shared.service.database.reading() as connection:
         coffee = bandits.named(connection, BANDIT)
-        compared = activity.early_means(connection, coffee)
-        rounds = activity.by_round(connection, coffee)
+        compared = sums.early_means(connection, coffee)
+        rounds = sums.by_round(connection, coffee)
         start = int(NOW // 60) - 59
-        both = activity.activity(connection, 1, start=start, width=15, n=4)
+        both = sums.activity(connection, 1, start=start, width=15, n=4)
         total = "SELECT COUNT(*), SUM(n_rewards) FROM tasks WHERE share IS NOT NULL AND {}control"
         n_warm, rewards = connection.execute(text(total.format("NOT "))).one()
         n_control, _ = connection.execute(text(total.format(""))).one()
@@ -173,8 +172,8 @@ def test_sums_are_added_over_processes(postgresql: str) -> None:
             service.reward(BANDIT, rewards).result(60)
         with one.database.reading() as connection:
             minute = int(NOW // 60)
-            warm, _ = activity.activity(connection, 1, start=minute, width=1, n=1)
-            rounds, _ = activity.by_round(connection, bandits.named(connection, BANDIT))
+            warm, _ = sums.activity(connection, 1, start=minute, width=1, n=1)
+            rounds, _ = sums.by_round(connection, bandits.named(connection, BANDIT))
     assert (warm.total("opened"), warm.total("decisions"), warm.total("reward_sum")) == (4, 5, 2.5)
     assert [(s.n, s.total) for s in rounds[:3]] == [(4, 2.0), (1, 0.5), (0, 0.0)]
 

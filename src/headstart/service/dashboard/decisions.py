@@ -12,9 +12,9 @@ from headstart.service.dashboard.attributes import Words
 from headstart.service.dashboard.formats import column_decimals
 from headstart.service.engine.service import Service
 from headstart.service.messages import DecisionRecord, not_found
-from headstart.service.store.queries import decisions as queries
-from headstart.service.store.queries.bandits import BanditRow, items_of
-from headstart.service.store.queries.tasks import number_of
+from headstart.service.store import decisions as queries
+from headstart.service.store.bandits import BanditRow, items_of
+from headstart.service.store.tasks import number_of
 
 _SHOWN_FEATURES = 40
 # How the parts of a reward combine, in words.

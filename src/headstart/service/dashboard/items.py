@@ -20,11 +20,11 @@ from headstart.service.dashboard.formats import (
     percent,
 )
 from headstart.service.engine.configuration import model_of
-from headstart.service.engine.records import item_statistics
 from headstart.service.engine.service import Service
+from headstart.service.engine.views import item_statistics
 from headstart.service.messages import ItemStatistics
-from headstart.service.store.queries.bandits import BanditRow
-from headstart.service.store.queries.item_days import DAY_SECONDS
+from headstart.service.store.bandits import BanditRow
+from headstart.service.store.sums import DAY_SECONDS
 
 _ROWS = 50
 _LIVE_SECONDS = 30

@@ -22,12 +22,12 @@ from headstart.service.dashboard.formats import (
     rate,
 )
 from headstart.service.dashboard.page import link
-from headstart.service.engine.records import MISMATCH, guardrail_views, ratio_doubt, shadow_view
 from headstart.service.engine.service import Service
+from headstart.service.engine.views import MISMATCH, guardrail_views, ratio_doubt, shadow_view
 from headstart.service.messages import BanditConfiguration, GuardrailView, ShadowView
-from headstart.service.store.queries import activity, decisions
-from headstart.service.store.queries.activity import COMPARED_ROUNDS, Compared
-from headstart.service.store.queries.bandits import BanditRow
+from headstart.service.store import decisions, sums
+from headstart.service.store.bandits import BanditRow
+from headstart.service.store.sums import COMPARED_ROUNDS, Compared
 
 # The parts over which "now" is measured, in minutes.
 _RECENT = 5
@@ -57,7 +57,7 @@ def overview(service: Service, request: Request) -> Response:
         guardrails = guardrail_views(connection, bandit)
         return {
             **_gain(connection, bandit),
-            "begun": activity.begun(connection, bandit.id),
+            "begun": sums.begun(connection, bandit.id),
             "guardrails": [guardrail_row(each) for each in guardrails],
             "broken": [each.name for each in guardrails if each.status == "broken"],
             "shadow": shadow_sentence(view),
@@ -107,11 +107,11 @@ def guardrail_row(view: GuardrailView) -> dict[str, Any]:
 
 
 def _gain(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
-    compared = activity.early_means(connection, bandit)
+    compared = sums.early_means(connection, bandit)
     warm, control = compared.warm, compared.control
     gain = watched_difference(warm, control) if min(warm.n, control.n) > 1 else None
     share, control_name = bandit.configuration.control_share, bandit.configuration.control
-    by_round = activity.by_round(connection, bandit)
+    by_round = sums.by_round(connection, bandit)
     return {
         "sentence": gain_sentence(gain, warm, control, share),
         "mismatch": mismatch_sentence(compared, share),
@@ -246,15 +246,13 @@ def _rates(
 ) -> dict[str, Any]:
     """What happened in a window; the chart leaves out the part that has not ended."""
     parts = page.stretch(window, now, bandit.created)
-    both = activity.activity(
-        connection, bandit.id, start=parts.start, width=parts.width, n=parts.n + 1
-    )
-    sums = {name: both[0].sums[name] + both[1].sums[name] for name in activity.COUNTS}
-    total = {name: float(each.sum()) for name, each in sums.items()}
+    both = sums.activity(connection, bandit.id, start=parts.start, width=parts.width, n=parts.n + 1)
+    found = {name: both[0].sums[name] + both[1].sums[name] for name in sums.COUNTS}
+    total = {name: float(each.sum()) for name, each in found.items()}
     before = np.arange(parts.n) < parts.created_in
 
     def per_second(name: str) -> Floats:
-        return np.where(before, np.nan, sums[name][:-1] / (60.0 * parts.width))
+        return np.where(before, np.nan, found[name][:-1] / (60.0 * parts.width))
 
     mean = total["reward_sum"] / total["rewards"] if total["rewards"] else None
     return {
@@ -296,7 +294,7 @@ def _recent(connection: Connection, bandit: BanditRow, now: float) -> dict[str, 
     """Rates over the last minutes, and what waits for a reward."""
     start = int(now // 60) - _RECENT + 1
     names = ("decisions", "rewards")
-    both = activity.activity(connection, bandit.id, start=start, width=_RECENT, n=1, names=names)
+    both = sums.activity(connection, bandit.id, start=start, width=_RECENT, n=1, names=names)
     seconds = max(min(now - start * 60.0, now - bandit.created), 1.0)
     n, more, oldest = decisions.pending(connection, bandit.id)
     return {

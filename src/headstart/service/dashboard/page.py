@@ -18,9 +18,9 @@ from headstart.service.dashboard.formats import day, hour
 from headstart.service.engine.service import Service
 from headstart.service.http import sessions
 from headstart.service.http.proxy import prefix
-from headstart.service.store.queries import bandits
-from headstart.service.store.queries.bandits import BanditRow
-from headstart.service.store.queries.item_days import DAY_SECONDS
+from headstart.service.store import bandits
+from headstart.service.store.bandits import BanditRow
+from headstart.service.store.sums import DAY_SECONDS
 
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"

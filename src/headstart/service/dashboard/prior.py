@@ -18,8 +18,8 @@ from headstart.service.engine.measures import prior_lag
 from headstart.service.engine.service import Service
 from headstart.service.jobs.jobs import Jobs
 from headstart.service.messages import FitView, PriorVersion, invalid
-from headstart.service.store.queries import priors
-from headstart.service.store.queries.bandits import BanditRow, items_of
+from headstart.service.store import priors
+from headstart.service.store.bandits import BanditRow, items_of
 
 _ROWS, _FITS, _VERSIONS = 50, 20, 10
 _SEARCHED_ITEMS = 2_000  # for the levels behind columns

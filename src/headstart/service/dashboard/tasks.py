@@ -15,9 +15,9 @@ from headstart.service.dashboard.formats import column_decimals, moment
 from headstart.service.dashboard.page import link
 from headstart.service.engine.service import Service
 from headstart.service.messages import TaskRecord, not_found
-from headstart.service.store.queries import decisions
-from headstart.service.store.queries import tasks as queries
-from headstart.service.store.queries.bandits import BanditRow
+from headstart.service.store import decisions
+from headstart.service.store import tasks as queries
+from headstart.service.store.bandits import BanditRow
 
 _SHOWN_FEATURES = 50
 _SHOWN_ROUNDS = 200

@@ -9,8 +9,8 @@ import numpy as np
 from headstart.live.stored import ItemEffects, Model, Start, StoredMemory, StoredTasks
 from headstart.service.engine.catalogue import Catalogue
 from headstart.service.messages import ServiceError, invalid
-from headstart.service.store.queries.bandits import BanditRow
-from headstart.service.store.queries.tasks import TaskEntry
+from headstart.service.store.bandits import BanditRow
+from headstart.service.store.tasks import TaskEntry
 
 # At most this many rows of a batch times d²: about ten seconds if all tasks are new.
 _BATCH = 10**8

@@ -25,7 +25,7 @@ from headstart.service.messages import (
     invalid,
     not_found,
 )
-from headstart.service.store.queries.bandits import BanditRow, items_of, n_items
+from headstart.service.store.bandits import BanditRow, items_of, n_items
 from headstart.service.store.schema import items as table
 
 # The largest feature of an item: with a larger one, no decision could be made.

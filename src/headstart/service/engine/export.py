@@ -13,10 +13,10 @@ import numpy as np
 from sqlalchemy import select
 
 from headstart.arrays import floats
+from headstart.service.store.bandits import BanditRow
 from headstart.service.store.blocks import first_id
 from headstart.service.store.database import Database
-from headstart.service.store.queries.bandits import BanditRow
-from headstart.service.store.queries.decisions import scanned
+from headstart.service.store.decisions import scanned
 from headstart.service.store.schema import DECISION_STATUS, PENDING, decisions, tasks
 
 if TYPE_CHECKING:

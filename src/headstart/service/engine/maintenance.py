@@ -14,17 +14,17 @@ from sqlalchemy.exc import SQLAlchemyError
 from headstart.live.stored import Pace
 from headstart.service.engine import configuration, priors, retention
 from headstart.service.engine.bandits import Bandit, PriorInUse
+from headstart.service.engine.counters import compact
 from headstart.service.engine.prior_process import PriorProcess
 from headstart.service.engine.priors import NewPrior
 from headstart.service.engine.registry import Registry, delete_rows, left_behind, must_pause
-from headstart.service.engine.requests.rewards import expire
-from headstart.service.engine.sums import compact
+from headstart.service.engine.rewards import expire
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError
+from headstart.service.store import bandits
+from headstart.service.store.bandits import BanditRow
 from headstart.service.store.database import Database, end_frozen, refresh_lock
-from headstart.service.store.queries import bandits
-from headstart.service.store.queries.bandits import BanditRow
-from headstart.service.store.queries.tasks import any_to_count
+from headstart.service.store.tasks import any_to_count
 
 _log = logging.getLogger("headstart.service")
 

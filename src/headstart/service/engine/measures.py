@@ -2,8 +2,8 @@
 
 from sqlalchemy import Connection
 
-from headstart.service.engine.records import gain_view
-from headstart.service.store.queries import activity, bandits, decisions, item_days, jobs, tasks
+from headstart.service.engine.views import gain_view
+from headstart.service.store import bandits, decisions, jobs, sums, tasks
 
 _DAY_SECONDS = 86_400.0
 
@@ -31,12 +31,12 @@ def measured(connection: Connection, now: float) -> dict[str, dict[str, float]]:
     for row in bandits.all_bandits(connection):
         gain = gain_view(connection, row)
         in_shadow = row.configuration.shadow
-        decided, agreed = activity.agreement(connection, row.id) if in_shadow else (0, 0)
+        decided, agreed = sums.agreement(connection, row.id) if in_shadow else (0, 0)
         measures = {
             "pending": decisions.pending(connection, row.id)[0],
             "prior_version": row.prior_version,
             "prior_lag_seconds": prior_lag(connection, row.id, now),
-            "top_item_share": item_days.top_share(connection, row.id, now),
+            "top_item_share": sums.top_share(connection, row.id, now),
             "gain": gain.difference,
             "gain_low": gain.low,
             "gain_high": gain.high,

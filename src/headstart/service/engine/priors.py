@@ -14,11 +14,11 @@ from headstart.live.stored import Model, Recount, StoredMemory, StoredTask, reco
 from headstart.service.engine.bandits import Bandit, PriorInUse
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import conflict
+from headstart.service.store import priors as queries
 from headstart.service.store import schema
-from headstart.service.store.queries import priors as queries
-from headstart.service.store.queries import tasks as task_queries
-from headstart.service.store.queries.tasks import TaskToCount
+from headstart.service.store import tasks as task_queries
 from headstart.service.store.schema import contributions, priors, tasks
+from headstart.service.store.tasks import TaskToCount
 
 # How many tasks one refresh counts at most, and how many get a newer prior with it. It writes at
 # most this many bytes of statistics in one transaction, since requests wait for it.

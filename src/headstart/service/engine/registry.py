@@ -11,12 +11,11 @@ from headstart.service.engine import configuration
 from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.catalogue import Catalogue
 from headstart.service.engine.priors import read_prior
-from headstart.service.engine.records import guardrail_views
 from headstart.service.engine.transaction import Transaction
+from headstart.service.engine.views import guardrail_views
 from headstart.service.messages import BanditConfiguration, BanditView, ServiceError, check_name
-from headstart.service.store import schema
-from headstart.service.store.queries import bandits
-from headstart.service.store.queries.bandits import BanditRow
+from headstart.service.store import bandits, schema
+from headstart.service.store.bandits import BanditRow
 from headstart.service.store.schema import bandits as table
 
 _log = logging.getLogger("headstart.service")

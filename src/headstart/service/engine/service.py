@@ -11,16 +11,15 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from headstart import warm_up
-from headstart.service.engine import catalogue, export, records, registry
+from headstart.service.engine import catalogue, export, registry, tasks, views
 from headstart.service.engine.commit import Committer, Runner, Slice, Work
 from headstart.service.engine.configuration import model_of
+from headstart.service.engine.decisions import decide
 from headstart.service.engine.maintenance import Call, Maintenance
 from headstart.service.engine.measures import measured
+from headstart.service.engine.observations import observe
 from headstart.service.engine.prior_process import PriorProcess
-from headstart.service.engine.requests import tasks
-from headstart.service.engine.requests.decisions import decide
-from headstart.service.engine.requests.observations import observe
-from headstart.service.engine.requests.rewards import reward
+from headstart.service.engine.rewards import reward
 from headstart.service.engine.transaction import Transaction, split
 from headstart.service.messages import (
     MOST_ARMS,
@@ -44,10 +43,10 @@ from headstart.service.messages import (
     invalid,
     unavailable,
 )
+from headstart.service.store import bandits, decisions, sums
+from headstart.service.store.bandits import BanditRow
 from headstart.service.store.database import Database, ProcessNumber
 from headstart.service.store.migrations import version_of
-from headstart.service.store.queries import bandits, decisions, item_days
-from headstart.service.store.queries.bandits import BanditRow
 
 # How long a refresh waits for another process that is refreshing the prior.
 _REFRESH_SECONDS = 30.0
@@ -338,8 +337,8 @@ class Service:
         with self.database.reading() as connection:
             row = bandits.named(connection, bandit)
             model = model_of(row.configuration, self.clock)
-            first, last = map(item_days.number_of, (since, until))
-            items = records.item_statistics(connection, row, model, first, last)
+            first, last = map(sums.day_number, (since, until))
+            items = views.item_statistics(connection, row, model, first, last)
         decided = sum(one.shown for one in items)
         return ItemReport(since=since, until=until, decisions=decided, items=items[:limit])
 
@@ -363,21 +362,21 @@ class Service:
         with self.database.reading() as connection:
             row = bandits.named(connection, bandit)
             model = model_of(row.configuration, self.clock)
-            return records.task_record(connection, row, model, task)
+            return views.task_record(connection, row, model, task)
 
     def gain(self, bandit: str) -> Gain:
         """What the warm start is worth."""
         with self.database.reading() as connection:
-            return records.gain_view(connection, bandits.named(connection, bandit))
+            return views.gain_view(connection, bandits.named(connection, bandit))
 
     def shadow(self, bandit: str) -> ShadowView:
         """The state of shadow mode."""
         with self.database.reading() as connection:
-            return records.shadow_view(connection, bandits.named(connection, bandit))
+            return views.shadow_view(connection, bandits.named(connection, bandit))
 
     def prior(self, bandit: str, *, history: int = 100) -> PriorView:
         """The current prior, and its latest versions."""
         with self.database.reading() as connection:
             row = bandits.named(connection, bandit)
             model = model_of(row.configuration, self.clock)
-            return records.prior_view(connection, row, model, history)
+            return views.prior_view(connection, row, model, history)

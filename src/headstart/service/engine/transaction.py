@@ -6,9 +6,9 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from headstart.service.engine.bandits import Bandit
-from headstart.service.engine.sums import Sums
+from headstart.service.engine.counters import Sums
 from headstart.service.store.blocks import Blocks
-from headstart.service.store.queries.tasks import TaskEntry
+from headstart.service.store.tasks import TaskEntry
 
 _Row = TypeVar("_Row")
 

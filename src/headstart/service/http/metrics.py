@@ -14,8 +14,8 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from headstart.live.outcomes import Outcome
+from headstart.service.engine.counters import OUTCOMES
 from headstart.service.engine.measures import MEASURES
-from headstart.service.engine.sums import OUTCOMES
 
 # The columns of `minutes` by the outcome of a reward.
 _REWARDS = {Outcome.PAID: "rewards", **OUTCOMES}

@@ -30,10 +30,9 @@ from headstart.service.messages import (
     invalid,
     not_found,
 )
-from headstart.service.store import schema
+from headstart.service.store import bandits, priors, schema
+from headstart.service.store import jobs as queries
 from headstart.service.store.database import is_sqlite, parsed
-from headstart.service.store.queries import bandits, priors
-from headstart.service.store.queries import jobs as queries
 
 _FITS = schema.fits
 

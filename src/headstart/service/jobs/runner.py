@@ -15,9 +15,9 @@ from headstart.service.jobs.files import Folders
 from headstart.service.jobs.process import JobProcess
 from headstart.service.jobs.work import Answer, Done, EvaluateWork, Failed, FitWork, Update, Work
 from headstart.service.messages import FitRequest
+from headstart.service.store import bandits, jobs, priors
 from headstart.service.store.database import Database
-from headstart.service.store.queries import bandits, jobs, priors
-from headstart.service.store.queries.jobs import JobRow
+from headstart.service.store.jobs import JobRow
 
 _log = logging.getLogger("headstart.service.jobs")
 

@@ -16,8 +16,8 @@ from sqlalchemy.sql.elements import ColumnElement
 from headstart.arrays import packed
 from headstart.service.jobs.work import Done
 from headstart.service.messages import EvaluateRequest, FitReport, FitRequest, ServiceError
-from headstart.service.store.queries import jobs as queries
-from headstart.service.store.queries.jobs import JobRow, StoredRequest
+from headstart.service.store import jobs as queries
+from headstart.service.store.jobs import JobRow, StoredRequest
 from headstart.service.store.schema import fits, jobs
 
 # How often a job is started if its process ends each time.

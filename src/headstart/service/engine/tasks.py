@@ -14,12 +14,12 @@ from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError, check_name, invalid, not_found
 from headstart.service.store import schema
+from headstart.service.store import tasks as queries
 from headstart.service.store.blocks import of_task
+from headstart.service.store.decisions import counted
 from headstart.service.store.prepared import Prepared
-from headstart.service.store.queries import tasks as queries
-from headstart.service.store.queries.decisions import counted
-from headstart.service.store.queries.tasks import KEPT, TaskEntry
 from headstart.service.store.schema import tasks as table
+from headstart.service.store.tasks import KEPT, TaskEntry
 
 _LEARNED = (
     "status",

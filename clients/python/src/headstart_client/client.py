@@ -1,9 +1,9 @@
-"""The client without asyncio: written by `make client` from client.py, not by hand."""
+"""The client with asyncio; the build writes the one without, `_sync.py`, from this file."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from types import NoneType
@@ -12,17 +12,8 @@ from typing import Any, Self, TypeVar
 import httpx
 import msgspec
 
-from headstart.atomic import atomic_write
-from headstart.service.client import transport as wire
-from headstart.service.client.transport import (
-    Arms,
-    Attributes,
-    Outcome,
-    Retries,
-    Task,
-    Vector,
-)
-from headstart.service.messages import (
+from headstart_client import transport as wire
+from headstart_client.messages import (
     BanditConfiguration,
     BanditView,
     DecisionAnswer,
@@ -49,11 +40,12 @@ from headstart.service.messages import (
     ShadowView,
     TaskRecord,
 )
+from headstart_client.transport import Arms, Attributes, Outcome, Retries, Task, Vector
 
 T = TypeVar("T")
 
 
-class Client:
+class AsyncClient:
     """A client of a decision service at an address, over connections that are kept open.
 
     A call that fails in transit, or with 502, 503 or 504, is sent again: decisions and observations
@@ -71,7 +63,7 @@ class Client:
         How many seconds one attempt may take.
     retries : Retries, optional
         How often a call is sent again, and when.
-    transport : httpx.BaseTransport, optional
+    transport : httpx.AsyncBaseTransport, optional
         What sends requests, such as an application in this process.
     """
 
@@ -82,13 +74,13 @@ class Client:
         key: str | None = None,
         timeout: float = 10.0,
         retries: Retries | None = None,
-        transport: httpx.BaseTransport | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._retries = Retries() if retries is None else retries
         options = wire.options(address, key, timeout)
-        self._http = httpx.Client(transport=transport, **options)
+        self._http = httpx.AsyncClient(transport=transport, **options)
 
-    def send(
+    async def send(
         self,
         method: str,
         *names: Task,
@@ -97,31 +89,11 @@ class Client:
         query: Mapping[str, str | int] | None = None,
         once: bool = False,
     ) -> bytes:
-        """Send a call below /v1/bandits, repeatedly if that helps. Returns the answer's content.
-
-        Parameters
-        ----------
-        method : str
-            The method of HTTP.
-        *names : str or int
-            The parts of the path.
-        content : bytes, optional
-            The body.
-        content_type : str, default "application/json"
-            The type of the body.
-        query : mapping of str to str or int, optional
-            The query.
-        once : bool, default False
-            Whether the call must not happen twice: it is then sent again only if it did not arrive.
-
-        Returns
-        -------
-        bytes
-        """
+        """Send a call below /v1/bandits, repeatedly if that helps. Returns the answer's content."""
         attempt = 0
         while True:
             try:
-                outcome: Outcome = self._http.request(
+                outcome: Outcome = await self._http.request(
                     method,
                     wire.path(names),
                     content=content,
@@ -133,85 +105,60 @@ class Client:
             seconds = self._retries.pause(attempt, outcome, once=once)
             if seconds is None:
                 return wire.content_of(outcome)
-            time.sleep(seconds)
+            await asyncio.sleep(seconds)
             attempt += 1
 
-    def download(self, *names: Task, file: Path, query: Mapping[str, str | int | float]) -> None:
-        """Write the content of an answer into a file, which is complete or absent.
-
-        Parameters
-        ----------
-        *names : str or int
-            The parts of the path.
-        file : Path
-            The file.
-        query : mapping of str to str, int or float
-            The query.
-        """
-        with atomic_write(file) as path, path.open("wb") as opened:
+    async def download(
+        self, *names: Task, file: Path, query: Mapping[str, str | int | float]
+    ) -> None:
+        """Write the content of an answer into a file, which is complete or absent."""
+        with wire.whole_file(file) as opened:
             try:
                 request = self._http.build_request("GET", wire.path(names), params=query)
-                outcome = self._http.send(request, stream=True)
+                outcome = await self._http.send(request, stream=True)
                 if outcome.status_code >= 300:
-                    outcome.read()
+                    await outcome.aread()
                     wire.content_of(outcome)
-                for part in outcome.iter_bytes():
+                async for part in outcome.aiter_bytes():
                     opened.write(part)
-                outcome.close()
+                await outcome.aclose()
             except httpx.TransportError as error:
                 wire.content_of(error)
 
-    def bandits(self) -> list[BanditView]:
+    async def bandits(self) -> list[BanditView]:
         """All bandits."""
-        return wire.decoded(self.send("GET"), list[BanditView])
+        return wire.decoded(await self.send("GET"), list[BanditView])
 
-    def bandit(self, name: str) -> Bandit:
-        """A bandit by its name, whether it exists yet or not; sends nothing.
+    def bandit(self, name: str) -> AsyncBandit:
+        """A bandit by its name, whether it exists yet or not; sends nothing."""
+        return AsyncBandit(self, name)
 
-        Parameters
-        ----------
-        name : str
-            The name of the bandit.
-
-        Returns
-        -------
-        Bandit
-        """
-        return Bandit(self, name)
-
-    def close(self) -> None:
+    async def aclose(self) -> None:
         """Close all connections."""
-        self._http.close()
+        await self._http.aclose()
 
-    def __enter__(self) -> Self:
+    async def __aenter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
-class Bandit:
+class AsyncBandit:
     """One bandit of a service.
 
     Its catalogue is `items` (put, patch, delete, and iteration); `jobs` fit a log or evaluate a
     policy on one (fit, evaluate, wait), and `fits` are priors from logs (promote, withdraw).
-
-    Parameters
-    ----------
-    client : Client
-        How to reach the service.
-    name : str
-        The name of the bandit.
     """
 
-    def __init__(self, client: Client, name: str) -> None:
+    def __init__(self, client: AsyncClient, name: str) -> None:
         self.name = name
         self._client = client
-        self.items = Items(self)
-        self.jobs = Jobs(self)
-        self.fits = Fits(self)
+        self.items = AsyncItems(self)
+        self.jobs = AsyncJobs(self)
+        self.fits = AsyncFits(self)
 
-    def call(
+    async def call(
         self,
         answer: type[T],
         method: str,
@@ -221,30 +168,8 @@ class Bandit:
         query: Mapping[str, str | int] | None = None,
         once: bool = False,
     ) -> T:
-        """Send a call below the path of this bandit.
-
-        Parameters
-        ----------
-        answer : type
-            The type of the answer.
-        method : str
-            The method of HTTP.
-        *names : str or int
-            The parts of the path, below the bandit's.
-        body : object, optional
-            The body: a message, or bytes.
-        content_type : str, default "application/json"
-            The type of the body.
-        query : mapping of str to str or int, optional
-            The query.
-        once : bool, default False
-            Whether the call must not be done twice.
-
-        Returns
-        -------
-        answer
-        """
-        content = self._client.send(
+        """Send a call below the path of this bandit."""
+        content = await self._client.send(
             method,
             self.name,
             *names,
@@ -255,34 +180,23 @@ class Bandit:
         )
         return wire.decoded(content, answer)
 
-    def put(self, configuration: BanditConfiguration) -> BanditView:
-        """Create the bandit, or change it.
+    async def put(self, configuration: BanditConfiguration) -> BanditView:
+        """Create the bandit, or change it."""
+        return await self.call(BanditView, "PUT", body=configuration)
 
-        Parameters
-        ----------
-        configuration : BanditConfiguration
-            What the bandit is; `BanditConfiguration(features=schema.plain())` for one with a
-            schema, `hs.Features`.
-
-        Returns
-        -------
-        BanditView
-        """
-        return self.call(BanditView, "PUT", body=configuration)
-
-    def view(self) -> BanditView:
+    async def view(self) -> BanditView:
         """The configuration of the bandit, and its counts."""
-        return self.call(BanditView, "GET")
+        return await self.call(BanditView, "GET")
 
-    def resume(self) -> BanditView:
+    async def resume(self) -> BanditView:
         """Let new tasks start warm again after a guardrail was broken."""
-        return self.call(BanditView, "POST", "resume")
+        return await self.call(BanditView, "POST", "resume")
 
-    def delete(self) -> None:
+    async def delete(self) -> None:
         """Delete the bandit with all its tasks and decisions."""
-        self.call(NoneType, "DELETE")
+        await self.call(NoneType, "DELETE", once=True)
 
-    def decide(
+    async def decide(
         self,
         task: Task,
         arms: Arms = None,
@@ -320,10 +234,6 @@ class Bandit:
             The probability with which the caller chose `own`.
         idempotency_key : str, optional
             A key that makes the decision happen once; drawn by default.
-
-        Returns
-        -------
-        DecisionAnswer
         """
         request = DecisionRequest(
             task=task,
@@ -337,24 +247,16 @@ class Bandit:
             own_propensity=own_propensity,
             idempotency_key=idempotency_key,
         )
-        return self.call(DecisionAnswer, "POST", "decisions", body=wire.keyed(request))
+        return await self.call(DecisionAnswer, "POST", "decisions", body=wire.keyed(request))
 
-    def decide_many(self, requests: Sequence[DecisionRequest]) -> list[DecisionAnswer | Problem]:
-        """Many decisions in one call; each gets an answer or a problem.
-
-        Parameters
-        ----------
-        requests : sequence of DecisionRequest
-            The decisions to make.
-
-        Returns
-        -------
-        list of DecisionAnswer or Problem
-        """
+    async def decide_many(
+        self, requests: Sequence[DecisionRequest]
+    ) -> list[DecisionAnswer | Problem]:
+        """Many decisions in one call; each gets an answer or a problem."""
         rows = [wire.keyed(request) for request in requests]
-        return self._many(DecisionAnswer, "decisions", rows)
+        return await self._many(DecisionAnswer, "decisions", rows)
 
-    def reward(
+    async def reward(
         self,
         decision: str,
         value: float,
@@ -383,10 +285,6 @@ class Bandit:
             Whether it replaces what came before.
         metrics : mapping of str to float, optional
             Other numbers, for guardrails.
-
-        Returns
-        -------
-        RewardAnswer
         """
         request = RewardRequest(
             decision=decision,
@@ -397,23 +295,13 @@ class Bandit:
             correction=correction,
             metrics={name: float(number) for name, number in (metrics or {}).items()},
         )
-        return self.call(RewardAnswer, "POST", "rewards", body=request)
+        return await self.call(RewardAnswer, "POST", "rewards", body=request)
 
-    def reward_many(self, requests: Sequence[RewardRequest]) -> list[RewardAnswer | Problem]:
-        """Many rewards in one call; each gets an answer or a problem.
+    async def reward_many(self, requests: Sequence[RewardRequest]) -> list[RewardAnswer | Problem]:
+        """Many rewards in one call; each gets an answer or a problem."""
+        return await self._many(RewardAnswer, "rewards", requests)
 
-        Parameters
-        ----------
-        requests : sequence of RewardRequest
-            The rewards.
-
-        Returns
-        -------
-        list of RewardAnswer or Problem
-        """
-        return self._many(RewardAnswer, "rewards", requests)
-
-    def observe(
+    async def observe(
         self,
         task: Task,
         value: float,
@@ -451,10 +339,6 @@ class Bandit:
             When it happened, in seconds since 1970; now by default.
         idempotency_key : str, optional
             A key that makes the reward count once; drawn by default.
-
-        Returns
-        -------
-        ObservationAnswer
         """
         request = ObservationRequest(
             task=task,
@@ -468,240 +352,167 @@ class Bandit:
             time=time,
             idempotency_key=idempotency_key,
         )
-        return self.call(ObservationAnswer, "POST", "observations", body=wire.keyed(request))
+        return await self.call(ObservationAnswer, "POST", "observations", body=wire.keyed(request))
 
-    def observe_many(
+    async def observe_many(
         self, requests: Sequence[ObservationRequest]
     ) -> list[ObservationAnswer | Problem]:
-        """Many observations in one call; each gets an answer or a problem.
-
-        Parameters
-        ----------
-        requests : sequence of ObservationRequest
-            The rewards.
-
-        Returns
-        -------
-        list of ObservationAnswer or Problem
-        """
+        """Many observations in one call; each gets an answer or a problem."""
         rows = [wire.keyed(request) for request in requests]
-        return self._many(ObservationAnswer, "observations", rows)
+        return await self._many(ObservationAnswer, "observations", rows)
 
-    def decision(self, identity: str) -> DecisionRecord:
-        """A decision: why this arm, and what happened to its reward.
+    async def decision(self, identity: str) -> DecisionRecord:
+        """A decision: why this arm, and what happened to its reward."""
+        return await self.call(DecisionRecord, "GET", "decisions", identity)
 
-        Parameters
-        ----------
-        identity : str
-            The id of the decision.
-
-        Returns
-        -------
-        DecisionRecord
-        """
-        return self.call(DecisionRecord, "GET", "decisions", identity)
-
-    def export(
+    async def export(
         self, file: str | Path, *, start: float = 0.0, end: float = 1e11, rewarded: bool = False
     ) -> None:
-        """Write decisions into a file.
-
-        Parameters
-        ----------
-        file : str or Path
-            The file, .parquet or .csv.
-        start : float, default 0.0
-            The first time, in seconds since 1970.
-        end : float, default 1e11
-            The time before which the last decision was made.
-        rewarded : bool, default False
-            Whether to write only decisions with a reward, for a fit.
-
-        Raises
-        ------
-        ValueError
-            If the file has another ending.
-        """
+        """Write decisions into a file."""
         path = Path(file)
         if path.suffix not in (".parquet", ".csv"):
             raise ValueError(f"the file must end in .parquet or .csv, got {str(file)!r}")
         query: dict[str, str | int | float] = {"start": start, "end": end}
         query["rewarded"] = str(rewarded).lower()
-        self._client.download(self.name, f"decisions{path.suffix}", file=path, query=query)
+        await self._client.download(self.name, f"decisions{path.suffix}", file=path, query=query)
 
-    def task(self, name: Task) -> TaskRecord:
-        """What is known of a task.
+    async def task(self, name: Task) -> TaskRecord:
+        """What is known of a task."""
+        return await self.call(TaskRecord, "GET", "tasks", name)
 
-        Parameters
-        ----------
-        name : str or int
-            The name of the task.
+    async def finish(self, task: Task) -> None:
+        """Finish a task; rarely needed."""
+        await self.call(NoneType, "POST", "tasks", task, "finish")
 
-        Returns
-        -------
-        TaskRecord
-        """
-        return self.call(TaskRecord, "GET", "tasks", name)
+    async def erase(self, task: Task) -> int:
+        """Erase a task, from the prior too. Returns the version of the prior without it."""
+        return (await self.call(Erased, "DELETE", "tasks", task, once=True)).prior_version
 
-    def finish(self, task: Task) -> None:
-        """Finish a task; rarely needed.
-
-        Parameters
-        ----------
-        task : str or int
-            The name of the task.
-        """
-        self.call(NoneType, "POST", "tasks", task, "finish")
-
-    def erase(self, task: Task) -> int:
-        """Erase a task, from the prior too. Returns the version of the prior without it.
-
-        Parameters
-        ----------
-        task : str or int
-            The name of the task.
-
-        Returns
-        -------
-        int
-        """
-        return (self.call(Erased, "DELETE", "tasks", task)).prior_version
-
-    def gain(self) -> Gain:
+    async def gain(self) -> Gain:
         """How much more warm tasks earn than the control; valid at any time."""
-        return self.call(Gain, "GET", "gain")
+        return await self.call(Gain, "GET", "gain")
 
-    def shadow(self) -> ShadowView:
-        """Shadow mode: how often the service agrees, and what it would have earned."""
-        return self.call(ShadowView, "GET", "shadow")
+    async def shadow(self) -> ShadowView:
+        """Shadow mode: how often the service would have chosen the same."""
+        return await self.call(ShadowView, "GET", "shadow")
 
-    def prior(self, *, history: int = 100) -> PriorView:
-        """What the tasks so far say about the next.
+    async def prior(self, *, history: int = 100) -> PriorView:
+        """What the tasks so far say about the next."""
+        return await self.call(PriorView, "GET", "prior", query={"history": history})
 
-        Parameters
-        ----------
-        history : int, default 100
-            How many versions to list.
-
-        Returns
-        -------
-        PriorView
-        """
-        return self.call(PriorView, "GET", "prior", query={"history": history})
-
-    def _many(self, answer: type[T], route: str, rows: Sequence[Any]) -> list[T | Problem]:
-        contents = self.call(list[msgspec.Raw], "POST", route, body=rows)
+    async def _many(self, answer: type[T], route: str, rows: Sequence[Any]) -> list[T | Problem]:
+        contents = await self.call(list[msgspec.Raw], "POST", route, body=rows)
         return [wire.decoded_row(bytes(content), answer) for content in contents]
 
 
-class Items:
+class AsyncItems:
     """The catalogue of a bandit. Iterate over it to read it, page by page."""
 
-    def __init__(self, bandit: Bandit) -> None:
+    def __init__(self, bandit: AsyncBandit) -> None:
         self._bandit = bandit
 
-    def __iter__(self) -> Iterator[Item]:
+    async def __aiter__(self) -> AsyncIterator[Item]:
         query: dict[str, str | int] = {"limit": 1_000}
         while True:
-            page = self._bandit.call(ItemPage, "GET", "items", query=query)
+            page = await self._bandit.call(ItemPage, "GET", "items", query=query)
             for item in page.items:
                 yield item
             if page.next is None:
                 return
             query["after"] = page.next
 
-    def put(self, items: Mapping[str, Vector | Attributes] | Iterable[Item]) -> int:
+    async def put(self, items: Mapping[str, Vector | Attributes] | Iterable[Item]) -> int:
         """Replace the whole catalogue. Returns how many items there are now.
 
         Takes items; or features by id, or with a schema attributes by id.
         """
         body = wire.items_of(items)
-        return (self._bandit.call(ItemCount, "PUT", "items", body=body)).items
+        return (await self._bandit.call(ItemCount, "PUT", "items", body=body)).items
 
-    def patch(
+    async def patch(
         self, changes: Mapping[str, Vector | Attributes] | Iterable[Item | ItemChange]
     ) -> int:
         """Add items, or change some. Returns how many there are now."""
         body = wire.changes_of(changes)
-        return (self._bandit.call(ItemCount, "PATCH", "items", body=body)).items
+        return (await self._bandit.call(ItemCount, "PATCH", "items", body=body)).items
 
-    def statistics(self, since: date | None = None, until: date | None = None) -> ItemReport:
+    async def statistics(self, since: date | None = None, until: date | None = None) -> ItemReport:
         """How often each item was shown, and what it earned: over the last week, or these days."""
         days = {"since": since, "until": until}
         query = {name: str(day) for name, day in days.items() if day is not None}
-        return self._bandit.call(ItemReport, "GET", "items", "statistics", query=query)
+        return await self._bandit.call(ItemReport, "GET", "items", "statistics", query=query)
 
-    def delete(self, ids: Iterable[str] | None = None) -> int:
+    async def delete(self, ids: Iterable[str] | None = None) -> int:
         """Remove items by id, or all. Returns how many are left."""
         body = None if ids is None else [str(item) for item in ids]
-        return (self._bandit.call(ItemCount, "DELETE", "items", body=body)).items
+        return (await self._bandit.call(ItemCount, "DELETE", "items", body=body)).items
 
 
-class Jobs:
+class AsyncJobs:
     """The jobs of a bandit: fits from logs, and evaluations on them."""
 
-    def __init__(self, bandit: Bandit) -> None:
+    def __init__(self, bandit: AsyncBandit) -> None:
         self._bandit = bandit
 
-    def fit(self, request: FitRequest, log: str | Path | None = None) -> JobView:
+    async def fit(self, request: FitRequest, log: str | Path | None = None) -> JobView:
         """Learn from files of the service's data folder, or from an uploaded log."""
-        return self._start("fit", request, log)
+        return await self._start("fit", request, log)
 
-    def evaluate(self, request: EvaluateRequest, log: str | Path | None = None) -> JobView:
+    async def evaluate(self, request: EvaluateRequest, log: str | Path | None = None) -> JobView:
         """Estimate the mean reward on a log of decisions."""
-        return self._start("evaluate", request, log)
+        return await self._start("evaluate", request, log)
 
-    def list(self, *, limit: int = 100) -> Sequence[JobView]:
+    async def list(self, *, limit: int = 100) -> Sequence[JobView]:
         """The jobs of the bandit, latest first."""
-        return self._bandit.call(list[JobView], "GET", "jobs", query={"limit": limit})
+        return await self._bandit.call(list[JobView], "GET", "jobs", query={"limit": limit})
 
-    def get(self, job: str) -> JobView:
+    async def get(self, job: str) -> JobView:
         """The state of a job."""
-        return self._bandit.call(JobView, "GET", "jobs", job)
+        return await self._bandit.call(JobView, "GET", "jobs", job)
 
-    def cancel(self, job: str) -> JobView:
+    async def cancel(self, job: str) -> JobView:
         """Cancel a job that has not ended."""
-        return self._bandit.call(JobView, "DELETE", "jobs", job)
+        return await self._bandit.call(JobView, "DELETE", "jobs", job)
 
-    def wait(self, job: str, *, every: float = 1.0) -> JobView:
+    async def wait(self, job: str, *, every: float = 1.0) -> JobView:
         """Wait until a job has ended. Returns its state."""
         while True:
-            view = self.get(job)
+            view = await self.get(job)
             if view.ended is not None:
                 return view
-            time.sleep(every)
+            await asyncio.sleep(every)
 
-    def _start(
+    async def _start(
         self, route: str, request: FitRequest | EvaluateRequest, log: str | Path | None
     ) -> JobView:
         content, kind, query = wire.job_content(request, log)
-        return self._bandit.call(
+        return await self._bandit.call(
             JobView, "POST", route, body=content, content_type=kind, query=query, once=True
         )
 
 
-class Fits:
+class AsyncFits:
     """The logs that a bandit has learned; a fit counts while it is promoted."""
 
-    def __init__(self, bandit: Bandit) -> None:
+    def __init__(self, bandit: AsyncBandit) -> None:
         self._bandit = bandit
 
-    def list(self) -> Sequence[FitView]:
+    async def list(self) -> Sequence[FitView]:
         """All fits, latest first."""
-        return self._bandit.call(list[FitView], "GET", "fits")
+        return await self._bandit.call(list[FitView], "GET", "fits")
 
-    def get(self, fit: int) -> FitView:
+    async def get(self, fit: int) -> FitView:
         """One fit, with its report."""
-        return self._bandit.call(FitView, "GET", "fits", fit)
+        return await self._bandit.call(FitView, "GET", "fits", fit)
 
-    def promote(self, fit: int) -> FitChange:
+    async def promote(self, fit: int) -> FitChange:
         """Let a fit count for the prior."""
-        return self._bandit.call(FitChange, "POST", "fits", fit, "promote")
+        return await self._bandit.call(FitChange, "POST", "fits", fit, "promote", once=True)
 
-    def withdraw(self, fit: int) -> FitChange:
+    async def withdraw(self, fit: int) -> FitChange:
         """Stop counting a fit."""
-        return self._bandit.call(FitChange, "POST", "fits", fit, "withdraw")
+        return await self._bandit.call(FitChange, "POST", "fits", fit, "withdraw", once=True)
 
-    def delete(self, fit: int) -> None:
+    async def delete(self, fit: int) -> None:
         """Delete a fit that is not promoted."""
-        self._bandit.call(NoneType, "DELETE", "fits", fit)
+        await self._bandit.call(NoneType, "DELETE", "fits", fit, once=True)

@@ -26,10 +26,9 @@ from headstart.service.messages import (
     TaskRecord,
     not_found,
 )
-from headstart.service.store.queries import activity, bandits, item_days, priors, tasks
-from headstart.service.store.queries.activity import COMPARED_ROUNDS, Compared
-from headstart.service.store.queries.bandits import BanditRow
-from headstart.service.store.queries.item_days import ItemSums
+from headstart.service.store import bandits, priors, sums, tasks
+from headstart.service.store.bandits import BanditRow
+from headstart.service.store.sums import COMPARED_ROUNDS, Compared, ItemSums
 
 
 def task_record(connection: Connection, bandit: BanditRow, model: Model, name: str) -> TaskRecord:
@@ -77,12 +76,12 @@ def item_statistics(
 
     That is the catalogue's items, and chosen arms that were given in requests.
     """
-    sums = item_days.sums(connection, bandit.id, first, last)
+    shown = sums.of_items(connection, bandit.id, first, last)
     effects = item_effects(connection, bandit, model)
-    total = sum(one.shown for one in sums.values())
-    items = dict.fromkeys([*sums, *bandits.item_ids(connection, bandit.id)])
+    total = sum(one.shown for one in shown.values())
+    items = dict.fromkeys([*shown, *bandits.item_ids(connection, bandit.id)])
     statistics = [
-        _statistics(item, sums.get(item, ItemSums()), total, effects.get(item)) for item in items
+        _statistics(item, shown.get(item, ItemSums()), total, effects.get(item)) for item in items
     ]
     return sorted(statistics, key=lambda one: (-one.shown, one.item))
 
@@ -114,7 +113,7 @@ def ratio_doubt(compared: Compared) -> float:
 
 def gain_view(connection: Connection, bandit: BanditRow) -> Gain:
     """What the warm start is worth, as far as it is known."""
-    compared = activity.early_means(connection, bandit)
+    compared = sums.early_means(connection, bandit)
     warm, control = compared.warm, compared.control
     difference = watched_difference(warm, control)
     n = warm.n + control.n
@@ -139,7 +138,7 @@ def guardrail_views(connection: Connection, bandit: BanditRow) -> list[Guardrail
     guardrails = bandit.configuration.guardrails
     if not guardrails:
         return []
-    found = activity.metric_means(connection, bandit)
+    found = sums.metric_means(connection, bandit)
     return [_guardrail(each, *found.get(each.name, [Moments(), Moments()])) for each in guardrails]
 
 
@@ -171,7 +170,7 @@ def _status(worse: Interval, margin: float) -> Literal["broken", "holds", "uncle
 
 def shadow_view(connection: Connection, bandit: BanditRow) -> ShadowView:
     """How often the service agreed in shadow mode."""
-    decisions, agreed = activity.agreement(connection, bandit.id)
+    decisions, agreed = sums.agreement(connection, bandit.id)
     return ShadowView(on=bandit.configuration.shadow, decisions=decisions, agreed=agreed)
 
 

@@ -14,15 +14,15 @@ from sqlalchemy import insert
 from headstart.arrays import Floats, packed
 from headstart.live.stored import Chosen, DecisionSet
 from headstart.service.engine.bandits import Bandit
-from headstart.service.engine.requests.idempotency import Keys
-from headstart.service.engine.requests.tasks import (
+from headstart.service.engine.contexts import Shown, Told, new_of, told
+from headstart.service.engine.idempotency import Keys
+from headstart.service.engine.tasks import (
     by_names,
     close_all,
     know_all,
     open_all,
     write_learned,
 )
-from headstart.service.engine.requests.telling import Shown, Told, new_of, told
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import (
     ChosenArm,
@@ -35,8 +35,8 @@ from headstart.service.messages import (
 from headstart.service.store import schema
 from headstart.service.store.blocks import first_id
 from headstart.service.store.prepared import Prepared
-from headstart.service.store.queries.tasks import TaskEntry
 from headstart.service.store.schema import decisions as table
+from headstart.service.store.tasks import TaskEntry
 
 _RANDOM_BYTES = 10
 _COLUMNS = (

@@ -24,11 +24,11 @@ from headstart.service.messages import (
     ServiceChoice,
     not_found,
 )
+from headstart.service.store import parts as parts_of_rewards
+from headstart.service.store import tasks
+from headstart.service.store.bandits import BanditRow
 from headstart.service.store.blocks import of_task as conditions_of_task
 from headstart.service.store.prepared import LISTED, Lookup
-from headstart.service.store.queries import parts as parts_of_rewards
-from headstart.service.store.queries import tasks
-from headstart.service.store.queries.bandits import BanditRow
 from headstart.service.store.schema import DECISION_STATUS, PENDING, decisions
 from headstart.service.store.schema import tasks as task_table
 

@@ -14,18 +14,18 @@ from headstart.arrays import floats
 from headstart.live import inputs
 from headstart.live.outcomes import DecisionState, Outcome, outcome_of
 from headstart.live.stored import Counted
+from headstart.service.engine import parts
 from headstart.service.engine.bandits import Bandit
-from headstart.service.engine.requests import parts
-from headstart.service.engine.requests.parts import Parts
-from headstart.service.engine.requests.tasks import by_numbers, write_learned
+from headstart.service.engine.parts import Parts
+from headstart.service.engine.tasks import by_numbers, write_learned
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import RewardAnswer, RewardRequest, ServiceError, invalid
 from headstart.service.store import schema
+from headstart.service.store.decisions import overdue, to_pay
+from headstart.service.store.parts import Part, of_decisions
 from headstart.service.store.prepared import Prepared
-from headstart.service.store.queries.decisions import overdue, to_pay
-from headstart.service.store.queries.parts import Part, of_decisions
-from headstart.service.store.queries.tasks import TaskEntry
 from headstart.service.store.schema import decisions as table
+from headstart.service.store.tasks import TaskEntry
 
 _PAID = ("status", "value", "weight", "paid_time", "round")
 _PAY = Prepared(

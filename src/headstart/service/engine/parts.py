@@ -13,8 +13,8 @@ from headstart.service.messages import (
     RewardRequest,
     check_text,
 )
+from headstart.service.store.parts import Part
 from headstart.service.store.prepared import Prepared
-from headstart.service.store.queries.parts import Part
 from headstart.service.store.schema import reward_parts as table
 
 # The parts of one decision by key; the reward without a key is "".

@@ -11,16 +11,16 @@ from headstart.live import inputs
 from headstart.live.outcomes import Outcome
 from headstart.service import schemas
 from headstart.service.engine.bandits import Bandit
-from headstart.service.engine.requests.decisions import new_ids
-from headstart.service.engine.requests.idempotency import Keys
-from headstart.service.engine.requests.tasks import (
+from headstart.service.engine.contexts import Told, features_of, new_of, told
+from headstart.service.engine.decisions import new_ids
+from headstart.service.engine.idempotency import Keys
+from headstart.service.engine.tasks import (
     by_names,
     close_all,
     know_all,
     open_all,
     write_learned,
 )
-from headstart.service.engine.requests.telling import Told, features_of, new_of, told
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import (
     ObservationAnswer,
@@ -30,8 +30,8 @@ from headstart.service.messages import (
     invalid,
 )
 from headstart.service.store import schema
-from headstart.service.store.queries.tasks import TaskEntry
 from headstart.service.store.schema import decisions as table
+from headstart.service.store.tasks import TaskEntry
 
 
 def observe(

@@ -16,7 +16,7 @@ from headstart.service.messages import (
     ObservationRequest,
     invalid,
 )
-from headstart.service.store.queries.tasks import TaskEntry
+from headstart.service.store.tasks import TaskEntry
 
 
 class Told(NamedTuple):

@@ -11,7 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from headstart.live.outcomes import Outcome
 from headstart.service.store import schema
 from headstart.service.store.prepared import Prepared
-from headstart.service.store.queries.tasks import TaskEntry
+from headstart.service.store.tasks import TaskEntry
 
 _KEYS = {
     table: [column.name for column in table.primary_key]

@@ -1,18 +1,20 @@
-"""Activity: sums over minutes, rounds and tasks, added up over processes."""
+"""Sums over minutes, rounds, tasks and days, added up over processes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 
 import numpy as np
 from sqlalchemy import Connection, func, select
 
 from headstart.intervals import Moments
-from headstart.service.store.queries.bandits import BanditRow
+from headstart.service.store.bandits import BanditRow
 from headstart.service.store.schema import (
     CONTROLS,
     EARLY_ROUNDS,
     ROUNDS_MEASURED,
     gains,
+    item_days,
     metric_gains,
     minutes,
     rounds,
@@ -20,6 +22,9 @@ from headstart.service.store.schema import (
 
 # The rounds of a task over which warm tasks and the control are compared.
 COMPARED_ROUNDS = EARLY_ROUNDS
+
+DAY_SECONDS = 86_400
+_EPOCH = date(1970, 1, 1).toordinal()
 
 COUNTS = (
     "opened",
@@ -144,3 +149,42 @@ def agreement(connection: Connection, bandit: int) -> tuple[int, int]:
     query = select(func.sum(c.shadowed), func.sum(c.agreed)).where(c.bandit == bandit)
     decisions, agreed = connection.execute(query).one()
     return int(decisions or 0), int(agreed or 0)
+
+
+def day_number(day: date) -> int:
+    """The number of a day, since 1970."""
+    return day.toordinal() - _EPOCH
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemSums:
+    """How often an item was shown, and the rewards that count for it."""
+
+    shown: int = 0
+    rewards: Moments = field(default_factory=Moments)
+
+
+def of_items(connection: Connection, bandit: int, first: int, last: int) -> dict[str, ItemSums]:
+    """The items that were shown from the first day to the last, since 1970."""
+    c = item_days.c
+    names = ("shown", "rewards", "sum", "squares")
+    query = (
+        select(c.item, *(func.sum(c[name]) for name in names))
+        .where(c.bandit == bandit, c.day >= first, c.day <= last)
+        .group_by(c.item)
+        .having(func.sum(c.shown) > 0)
+    )
+    return {
+        item: ItemSums(
+            shown=int(shown),
+            rewards=Moments(n=int(n), total=float(total), squares=float(squares)),
+        )
+        for item, shown, n, total, squares in connection.execute(query)
+    }
+
+
+def top_share(connection: Connection, bandit: int, now: float) -> float | None:
+    """The share of the item that was shown most often today and yesterday; None if none was."""
+    today = int(now // DAY_SECONDS)
+    shown = [each.shown for each in of_items(connection, bandit, today - 1, today).values()]
+    return max(shown) / sum(shown) if shown else None

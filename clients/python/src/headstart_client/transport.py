@@ -3,20 +3,22 @@
 Nothing here waits or connects, so that both clients share it.
 """
 
+import os
 import random
+import tempfile
 import types
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 from urllib.parse import quote
 
 import httpx
 import msgspec
 
-from headstart import __version__
-from headstart.service.messages import (
+from headstart_client.messages import (
     DecisionRequest,
     Item,
     ItemChange,
@@ -26,14 +28,14 @@ from headstart.service.messages import (
     read,
 )
 
+__version__ = "0.1.0"
+
 T = TypeVar("T")
 Keyed = TypeVar("Keyed", DecisionRequest, ObservationRequest)
 Task = str | int
 Vector = Sequence[float] | Any  # or an array of one dimension
 # What is known of an item, of the context or of a task, by name.
 Attributes = Mapping[str, object]
-
-
 Arms = Mapping[str, Vector | Attributes] | Iterable[str] | None
 # The result of one attempt.
 Outcome = httpx.Response | httpx.TransportError
@@ -46,7 +48,7 @@ _LOG_TYPES = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
 class ConnectionFailedError(Exception):
     """The service could not be reached in any attempt.
 
-    >>> from headstart.service.client import Client, ConnectionFailedError, Retries
+    >>> from headstart_client import Client, ConnectionFailedError, Retries
     >>> client = Client("http://127.0.0.1:1", retries=Retries(number=0))
     >>> try:
     ...     client.bandits()
@@ -73,7 +75,7 @@ class Retries:
 
     Examples
     --------
-    >>> from headstart.service.client import Retries
+    >>> from headstart_client import Retries
     >>> retries = Retries(number=2, first=0.1)
     >>> 0.0 <= retries.seconds(0, asked=0.0) <= 0.1
     True
@@ -84,37 +86,15 @@ class Retries:
     longest: float = 5.0
 
     def seconds(self, attempt: int, asked: float) -> float:
-        """The wait before the next attempt.
-
-        Parameters
-        ----------
-        attempt : int
-            How many attempts there were, less 1.
-        asked : float
-            The seconds that the service asked for.
-
-        Returns
-        -------
-        float
-        """
+        """The wait before the next attempt, if the service asked for so many seconds."""
         drawn = random.uniform(0.0, min(self.longest, self.first * 2.0**attempt))
         return max(min(asked, _LONGEST_WAIT), drawn)
 
     def pause(self, attempt: int, outcome: Outcome, *, once: bool) -> float | None:
         """Seconds until a call is sent again, None if this attempt was the last.
 
-        Parameters
-        ----------
-        attempt : int
-            How many attempts there were, less 1.
-        outcome : httpx.Response or httpx.TransportError
-            How the attempt ended.
-        once : bool
-            Whether the call must not happen twice: it is then sent again only if it did not arrive.
-
-        Returns
-        -------
-        float or None
+        once: whether the call must not happen twice; it is then sent again only if it did not
+        arrive.
         """
         if attempt >= self.number or (once and _may_have_arrived(outcome)):
             return None
@@ -140,7 +120,7 @@ def _retry_after(response: httpx.Response) -> float:
 
 def options(address: str, key: str | None, timeout: float) -> dict[str, Any]:
     """What a client of httpx is made with."""
-    headers = {"content-type": "application/json", "user-agent": f"headstart/{__version__}"}
+    headers = {"content-type": "application/json", "user-agent": f"headstart-client/{__version__}"}
     if key is not None:
         headers["authorization"] = f"Bearer {key}"
     return {
@@ -161,6 +141,19 @@ def _segment(name: str) -> str:
     quoted = quote(name, safe="")
     # . and .. would mean other segments.
     return quoted.replace(".", "%2E") if quoted in (".", "..") else quoted
+
+
+@contextmanager
+def whole_file(file: Path) -> Iterator[IO[bytes]]:
+    """A file to write, which is complete in the end, or as it was before."""
+    handle, part = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
+    try:
+        with open(handle, "wb") as opened:
+            yield opened
+        os.replace(part, file)
+    except BaseException:
+        os.unlink(part)
+        raise
 
 
 def keyed(request: Keyed) -> Keyed:

@@ -1,1 +1,0 @@
-"""Requests in a transaction: decisions, rewards, observations, and the tasks they are for."""

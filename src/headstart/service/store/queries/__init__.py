@@ -1,1 +1,0 @@
-"""Queries: every table has one reader here."""
