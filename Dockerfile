@@ -18,7 +18,7 @@ WORKDIR /source
 COPY requirements/serve.txt requirements/
 RUN python -m venv /opt/headstart \
  && /opt/headstart/bin/pip install --quiet --require-hashes -r requirements/serve.txt
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src src
 RUN /opt/headstart/bin/pip install --quiet --no-deps --no-build-isolation . \
  && /opt/headstart/bin/headstart compile

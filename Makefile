@@ -115,10 +115,12 @@ COMPILE := .venv-lock/bin/uv pip compile --quiet --universal --no-header --no-em
 	--no-annotate --generate-hashes
 lock:
 	$(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv
-	for set in dev bench docs release; do $(COMPILE) --extra $$set --extra build pyproject.toml \
-		--output-file requirements/$$set.txt; done
-	$(COMPILE) --constraint requirements/dev.txt --extra build pyproject.toml --output-file requirements/core.txt
-	$(COMPILE) --constraint requirements/dev.txt --extra serve --extra build pyproject.toml \
+	$(COMPILE) --all-extras --group dev --group build pyproject.toml --output-file requirements/dev.txt
+	$(COMPILE) --group bench --group build pyproject.toml --output-file requirements/bench.txt
+	$(COMPILE) --extra data --extra serve --group docs --group build pyproject.toml --output-file requirements/docs.txt
+	$(COMPILE) --group release --group build pyproject.toml --output-file requirements/release.txt
+	$(COMPILE) --constraint requirements/dev.txt --group build pyproject.toml --output-file requirements/core.txt
+	$(COMPILE) --constraint requirements/dev.txt --extra serve --group build pyproject.toml \
 		--output-file requirements/serve.txt
 	echo uv | $(COMPILE) - --output-file requirements/uv.txt
 	rm -rf .venv-lock

@@ -4,6 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 
+import hatch_build
 import pytest
 from tools import release
 
@@ -15,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 def test_the_version_is_written_in_one_place() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert "version" not in project
-    assert project["dynamic"] == ["version"]
+    assert "version" in project["dynamic"]
     assert release.written_version(ROOT) == headstart.__version__
 
 
@@ -44,3 +45,32 @@ def test_the_changelog_has_the_usual_form() -> None:
     assert all(re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", v) for v in versions[1:])
     kinds = set(re.findall(r"^### (.+)$", text, flags=re.MULTILINE))
     assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+
+def test_one_address_makes_urls_and_absolute_links() -> None:
+    address = "https://example.org/us/headstart"
+    assert set(hatch_build.urls(address)) >= {"Source", "Documentation", "Changelog", "Issues"}
+    assert all(url.startswith(address) for url in hatch_build.urls(address).values())
+    text = "[a](docs/a.md) ![b](docs/b.png) [c](https://example.org) [d](#d) [e](LICENSE)"
+    assert hatch_build.absolute(text, address) == (
+        f"[a]({address}/blob/main/docs/a.md) ![b]({address}/raw/main/docs/b.png) "
+        f"[c](https://example.org) [d](#d) [e]({address}/blob/main/LICENSE)"
+    )
+
+
+def test_every_link_of_the_published_readme_is_absolute() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    published = hatch_build.absolute(text, "https://example.org/headstart")
+    targets = re.findall(r"\]\(([^)]+)\)", published)
+    assert len(targets) > 10
+    assert all(target.startswith(("https://", "#")) for target in targets)
+
+
+def test_without_an_address_nothing_is_published() -> None:
+    assert hatch_build.urls("") == {}
+    assert hatch_build.absolute("[a](docs/a.md)", "") == "[a](docs/a.md)"
+
+
+def test_the_package_has_no_extras_of_developers() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(project["optional-dependencies"]) == {"dask", "data", "serve"}
