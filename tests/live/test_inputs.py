@@ -247,8 +247,8 @@ def test_propensities_take_a_catalogue() -> None:
     catalogue = hs.Catalogue({"tea": [1.0, 0.0], "milk": [2.0, 0.0], "rum": [2.0, 1.0]})
     assert bandit.propensities("user", catalogue).tolist() == [0.0, 0.5, 0.5]
     catalogue.remove("rum")
-    assert bandit.propensities("user", catalogue).tolist() == [0.0, 1.0, 0.0]
-    assert bandit.propensities("user", catalogue, mask={"tea"}).tolist() == [1.0, 0.0, 0.0]
+    assert bandit.propensities("user", catalogue).tolist() == [0.0, 1.0]
+    assert bandit.propensities("user", catalogue, mask={"tea"}).tolist() == [1.0, 0.0]
     assert bandit.tasks() == []
 
 

@@ -216,7 +216,7 @@ replications = 2
 regularization = [0.5, 2.0]
 learners = [
     { method = "ada_ts", task_variance = 1.0 },
-    { name = "mine", method = "ours", policy = { class = "BayesUCB", z = 2.0 } },
+    { name = "mine", method = "headstart", policy = { class = "BayesUCB", z = 2.0 } },
     { method = "itl", regularization = "@regularization" },
     { method = "oracle", mean_parameter = "@mean_parameter" },
 ]
@@ -252,7 +252,7 @@ def test_published_methods_play_as_their_functions_do() -> None:
         play_shard(study, 0)["reward"].to_numpy(), play_shard(objects, 0)["reward"].to_numpy()
     )
     frame = study.to_frame()
-    assert frame["method"].tolist() == ["ada_ts", "ours", "itl", "oracle"]
+    assert frame["method"].tolist() == ["ada_ts", "headstart", "itl", "oracle"]
     assert objects.to_frame()["policy"].tolist()[1] == "BayesUCB"
     assert "<table" in study._repr_html_()
 

@@ -80,7 +80,7 @@ METHODS = {
     "pooled_oful": "",
     "lin_ts": "noise_variance = 0.25",
     "ada_ts": "noise_variance = 0.25\ntask_variance = 0.5",
-    "ours": "",
+    "headstart": "",
 }
 STUDY = f"""
 name = "walks & clusters_1"

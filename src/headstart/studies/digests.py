@@ -47,6 +47,7 @@ NUMBERS = (
     "own_code.py",
     "policies",
     "priors",
+    "processes.py",
     "progress.py",
     "simulation",
     "specs.py",

@@ -382,7 +382,7 @@ class Study:
         >>> world = hs.environments.Synthetic(reward="linear")
         >>> study = Study.of("small", world, agents, horizon=20, replications=10)
         >>> [learner.name for learner in study.learners], study.environment.kind
-        (['ITL', 'Hierarchical'], 'Synthetic')
+        (['ITL', 'headstart'], 'Synthetic')
         """
         others: Any = settings
         return cls(

@@ -189,7 +189,7 @@ def test_a_fit_whose_prior_cannot_be_computed_does_not_count(
     fit = shadow(jobs, in_folder(data, "a.parquet", log()))
     before = tables(service.database)
 
-    def away(bandit: str, *, source: str) -> int:
+    def away(bandit: str, source: str, *, whole: bool) -> int:
         raise ServiceError(503, "Service unavailable", f"{bandit}, {source}")
 
     monkeypatch.setattr(service, "refresh", away)

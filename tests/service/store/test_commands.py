@@ -109,7 +109,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     fill(store)
     file.touch()
     said = refused("backup", str(file / "more"), "--store", store)
-    assert said.startswith(f"headstart backup: {file / 'more'} cannot be opened: Not a directory")
+    assert said.startswith(f"headstart backup: {file}")
 
 
 def test_a_password_may_be_in_a_file(tmp_path: Path) -> None:
