@@ -37,6 +37,7 @@ PACKAGES = {
     "service": Package(0.5, 1, "decisions over HTTP"),
     "paper": Package(2.3, 1, "the paper's claims"),
     "diagnosis": Package(3.6, 1, "does a warm start pay?"),
+    "trials": Package(4.9, 1, "… on one's own log?"),
     "warm_up": Package(0.5, 2, "compiles everything"),
     "plotting": Package(2.6, 2, "figures and reports"),
     "live": Package(0.8, 3, "MetaBandit"),

@@ -17,6 +17,7 @@ from headstart.cli.run import run
 from headstart.cli.service import keys
 from headstart.cli.service.serve import serve
 from headstart.cli.service.store import backup, migrate, restore
+from headstart.cli.trial import trial
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -43,6 +44,7 @@ app.command()(reproduce)
 app.command()(run)
 app.command()(report)
 app.add_typer(data.app, name="data")
+app.command()(trial)
 app.add_typer(features.app, name="features")
 app.command()(fit)
 app.command()(compile)
