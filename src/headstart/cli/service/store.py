@@ -46,7 +46,7 @@ def migrate(
         bool, typer.Option("--check", help="Change nothing; end with 1 if there is a step to take.")
     ] = False,
 ) -> None:
-    """Bring the tables of a store that no process uses to this version of headstart."""
+    """Upgrade a store to this version of headstart (stop the service first)."""
     with needs_extra():
         from headstart.service.store.database import Database, steps_due
 
