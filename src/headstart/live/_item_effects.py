@@ -69,6 +69,14 @@ def is_kept(item: object) -> bool:
     return isinstance(item, str | int | np.integer)
 
 
+def check_item(item: Hashable) -> None:
+    """Raise for an id by which rewards are not counted."""
+    if not is_kept(item):
+        raise ValueError(
+            f"item must be text, a number or a tuple of these, got {checks.short(item)}"
+        )
+
+
 def _with(rows: ItemRows, more: ItemRows, weight: float) -> dict[Hashable, Floats]:
     """Sums with others added, or with a negative weight subtracted."""
     added = dict(rows)
