@@ -47,7 +47,7 @@ def diagnose(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a page: whether a warm start reduces regret, which estimator is best, and why."""
+    """Report whether a warm start reduces regret in a study, and why."""
     from headstart.cli.output import progress_bar
     from headstart.diagnosis import Diagnosis, answers, page
     from headstart.diagnosis.recorder import record_synthetic

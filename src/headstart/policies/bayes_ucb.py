@@ -33,7 +33,7 @@ class BayesUCB:
         forgets, so that no arm is excluded for good: √(1 + log(1 + t/50)) after t rewards, 1.3
         after 50 and 1.8 after 500. If the model is correct and arms are new in every round, this
         costs a little. If arms stay the same, or rewards are 0/1 and arms hardly vary, a fixed z
-        can get stuck with a wrong arm (docs/developers/learned-prior-results.md).
+        can get stuck with a wrong arm.
     noise_scale : float, optional
         s; by default the prior's noise scale, learned or given.
     z_mean : float, "arms" or None, default None

@@ -66,7 +66,8 @@ def serve(
         typer.echo(f"Dashboard: {address}/   (store: {without_password})")
         typer.echo(f"Interface: {address}/v1/bandits, described at {address}/openapi.json")
         if not needs_key:
-            typer.echo("No key is needed, and only this machine is served: see headstart keys.")
+            typer.echo("No API key exists yet, so only this machine is served.")
+            typer.echo("To open it up: headstart keys create")
 
     with one_sentence("serve"):
         went_well = serve_until_signal(options, announce)

@@ -39,7 +39,7 @@ def restore(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Restore a backup into an empty store, of either kind, that no service uses."""
+    """Restore a backup into an empty SQLite or PostgreSQL store (stop the service first)."""
     with needs_extra():
         from headstart.service.store.backup import restore
 
@@ -55,7 +55,7 @@ def migrate(
         bool, typer.Option("--check", help="Change nothing; end with 1 if there is a step to take.")
     ] = False,
 ) -> None:
-    """Bring the tables of a store that no process uses to this version of headstart."""
+    """Upgrade a store to this version of headstart (stop the service first)."""
     with needs_extra():
         from headstart.service.store.database import Database, steps_due
 
