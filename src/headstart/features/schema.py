@@ -583,8 +583,10 @@ class Features:
         """A first proposal of a schema, from a log.
 
         A column that is constant within every task belongs to tasks, a function of the item belongs
-        to items, and all others to the context. Ids, constants and columns that seem to follow from
-        the reward are left out. `print` shows the schema as code to edit; `report` says what was
+        to items, and all others to the context. Categories are crossed where that improves the
+        prediction of rewards in tasks that were not used to fit it. Ids, constants, columns that
+        seem to follow from the reward, and attributes of tasks that a bandit would not use, are
+        left out. `print` shows the schema as code to edit; `report` says what was
         left out, and why.
 
         Parameters
@@ -620,7 +622,6 @@ class Features:
             context=[
                 hs.Category("device", levels=["phone", "desktop"]),
             ],
-            cross=[("device", "brand")],
         )
         # column 'item' seems to name the item
         # left out: click: it is the reward
