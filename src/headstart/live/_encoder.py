@@ -213,15 +213,7 @@ def _of_catalogue(
     items = catalogue.items
     if not items.ids:
         raise ValueError("the catalogue must have at least one item, got none")
-    return DecisionSet(
-        features=schema.arms(items.features, c, z),
-        ids=items.ids,
-        allowed=np.ones(len(items.ids), dtype=np.bool_),
-        is_whole=True,
-        columns=None,
-        index=items.places,
-        are_items=True,
-    )
+    return DecisionSet.of_items(schema.arms(items.features, c, z), items.ids, items.places)
 
 
 def _are_sets(arms: Sequence[Mapping[Any, Any]]) -> bool:

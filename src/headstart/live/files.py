@@ -194,7 +194,9 @@ class Saved:
         header, population = self.header, memory.population
         population.scales, population.scales_known = self._scales()
         state = self._state(memory)
-        population.install(state, population.starting_from(state.memory))
+        population.install(
+            state, population.starting_from(state.memory), population.effects_of(state)
+        )
         memory.tasks.n_from_logs = header["n_from_logs"]
         memory.tasks.settled.values.update(header["settled"])
         self._restore_tasks(memory)
@@ -326,7 +328,7 @@ def write(
     memory.bring_up_to_date()
     tasks, population = memory.tasks, memory.population
     # A loaded bandit explores by the present mean task; so must this one.
-    population.install(population.state, population.start)
+    population.install(population.state, population.start, population.item_effects)
     slots = np.fromiter(tasks.slots.values(), np.int64, len(tasks.slots))
     numbers = np.fromiter(tasks.finished.numbers.values(), np.int64, len(tasks.finished))
     owners = [*slots.tolist(), *map(owner_of_finished, numbers.tolist())]
