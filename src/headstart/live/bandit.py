@@ -115,7 +115,7 @@ class MetaBandit:
         clock: Callable[[], float] = time.time,
         **settings: Unpack[Options],
     ) -> None:
-        check_keywords("MetaBandit", settings)
+        check_keywords("MetaBandit", settings, ("dimension", "seed", *Options.__annotations__))
         schema = features
         if schema is not None:
             if dimension is not None or feature_names is not None:
