@@ -13,7 +13,10 @@ def backup(
     store: Store = "headstart.db",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Copy an SQLite store to one file, and check the copy; the service may be running."""
+    """Copy an SQLite store to one file.
+
+    The copy is checked. The service may be running.
+    """
     with needs_extra():
         from headstart.service.store.backup import backup
 
@@ -31,7 +34,10 @@ def restore(
         bool, typer.Option("--force", help="Replace everything in the store.")
     ] = False,
 ) -> None:
-    """Copy a backup, or another store, into an empty store of either kind."""
+    """Copy a backup into an empty store.
+
+    The store is an SQLite file or a PostgreSQL database. Stop the service first.
+    """
     with needs_extra():
         from headstart.service.store.backup import restore
 
@@ -46,7 +52,10 @@ def migrate(
         bool, typer.Option("--check", help="Change nothing; end with 1 if there is a step to take.")
     ] = False,
 ) -> None:
-    """Upgrade a store to this version of headstart (stop the service first)."""
+    """Upgrade a store to this version of headstart.
+
+    Stop the service first.
+    """
     with needs_extra():
         from headstart.service.store.database import Database, steps_due
 
