@@ -432,6 +432,26 @@ def test_one_reward_in_the_wrong_unit_leaves_the_prior() -> None:
     assert_same_prior(bandits[1].next_prior(), bandits[0].next_prior())
 
 
+@pytest.mark.parametrize("refresh", ["inline", "background"])
+def test_nothing_is_left_of_a_forgotten_task_whose_rewards_were_large(refresh: Any) -> None:
+    """Beside times in seconds, what the others add to the sums loses its digits."""
+    bandits = [hs.MetaBandit(dimension=D, seed=0, refresh=refresh) for _ in range(2)]
+    rng = np.random.default_rng(5)
+    for x in rng.standard_normal((3, D)):
+        bandits[1].observe("test", x, 1.7e9)
+    for user in range(12):
+        for x in rng.standard_normal((10, D)):
+            value = float(x.sum() + 0.5 * rng.standard_normal())
+            for bandit in bandits:
+                bandit.observe(user, x, value)
+    if refresh == "background":
+        quiet(bandits[1])
+    bandits[1].forget("test")
+    assert_same(memory_of(bandits[1]), memory_of(bandits[0]))
+    assert bandits[1].learned().n_tasks == 12
+    assert 0.3 < bandits[1].learned().noise_scale < 0.7
+
+
 def log_of(users: int, rounds: int, seed: int) -> tuple[pd.DataFrame, Floats]:
     rng = np.random.default_rng(seed)
     w = np.array([1.0, -1.0, 0.5]) + 0.5 * rng.standard_normal((users, D))

@@ -200,7 +200,9 @@ def read_arms(
     shape = table.features.shape
     if len(shape) != 2 or 0 in shape or shape[1] != (dimension or shape[1]):
         expected = "1 or more" if dimension is None else dimension
-        raise ValueError(f"{what} must have shape (K, d) = (1 or more, {expected}), got {shape}")
+        raise ValueError(
+            f"each row of {what} must have {expected} features, got {what} of shape {shape}"
+        )
     return table
 
 
