@@ -13,8 +13,8 @@ from headstart.intervals import Interval
 from headstart.trials import rows as numbers
 from headstart.trials.earnings import Earnings, earnings
 from headstart.trials.log import MOST_ROWS, CannotTell, Log, Names, read
-from headstart.trials.shares import NOISE, TASTES, Shares, shares
-from headstart.trials.starts import METHODS, predicted
+from headstart.trials.shares import Shares, shares
+from headstart.trials.starts import predicted
 from headstart.trials.verdict import Answer, Curves, curves, verdict
 
 
@@ -242,6 +242,3 @@ def _code(log: Any, names: Names, schema: Features, answer: Answer) -> str:
         "decision = bandit.decide(user, items, context=context)  # items: attributes by name",
         "bandit.reward(decision.id, 1.0)",
     ])  # fmt: skip
-
-
-__all__ = ["METHODS", "NOISE", "TASTES", "Trial", "trial"]
