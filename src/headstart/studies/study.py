@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Required, TypedDict, Unpack, cast, get_args
 
 import pandas as pd
@@ -395,6 +395,42 @@ class Study:
             ),
             **others,
         )
+
+    def over(self, settings: Mapping[str, Sequence[specs.Setting]]) -> list[Study]:
+        """The study in several environments: with every combination of values of its settings.
+
+        Parameters
+        ----------
+        settings : mapping of str to sequence
+            Values by setting; "tasks.variance" is a setting of the environment's `tasks`.
+
+        Returns
+        -------
+        list of Study
+            Their names are the study's, and the values.
+
+        Examples
+        --------
+        >>> from headstart.studies import Study
+        >>> study = Study.of(hs.environments.Synthetic(), [hs.learners.itl()], horizon=20)
+        >>> [one.name for one in study.over({"noise_scale": [0.1, 0.5]})]
+        ['study, noise_scale=0.1', 'study, noise_scale=0.5']
+        """
+        for name, values in settings.items():
+            if not isinstance(values, list | tuple) or not values:
+                raise ValueError(f"sweep.{name} must be a list of values, got {values!r}")
+        studies = [self]
+        for name, values in settings.items():
+            studies = [
+                replace(
+                    study,
+                    name=f"{study.name}, {name}={value}",
+                    environment=study.environment.replaced(name, value),
+                )
+                for study in studies
+                for value in values
+            ]
+        return studies
 
     def to_frame(self) -> pd.DataFrame:
         """A row per learner: its policy and prior, its agent, or its method."""

@@ -2,13 +2,15 @@
 
 import inspect
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import cast
+from typing import Any, TypeVar, cast
 
 from headstart import checks, specs
 from headstart.studies.study import PROTOCOL_OF, PROTOCOLS, LearnerSpec, Study
+
+T = TypeVar("T")
 
 
 def from_toml(text: str, folder: str | Path = "") -> Study:
@@ -43,8 +45,35 @@ def from_toml(text: str, folder: str | Path = "") -> Study:
     >>> study.n_shards, study.learners[0].name
     (1, 'ITL')
     """
+    studies = every_from_toml(text, folder)
+    if len(studies) > 1:
+        raise ValueError("sweep makes several studies: every_from_toml returns them all")
+    return studies[0]
+
+
+def every_from_toml(text: str, folder: str | Path = "") -> list[Study]:
+    """The studies in a text: one, or with a table `sweep` one for each combination of its values.
+
+    Parameters
+    ----------
+    text : str
+        The study in TOML.
+    folder : str or Path, optional
+        Where your own classes are found.
+
+    Returns
+    -------
+    list of Study
+    """
     table = tomllib.loads(text)
-    known = {f.name for f in fields(Study)} - {"folder"}
+    sweep = table.pop("sweep", {})
+    if not isinstance(sweep, Mapping):
+        raise ValueError(f"sweep must be a table of lists, got {sweep!r}")
+    return _study(table, folder).over(sweep)
+
+
+def _study(table: Mapping[str, Any], folder: str | Path) -> Study:
+    known = {f.name for f in fields(Study)} - {"folder"} | {"sweep"}
     for name, value in table.items():
         if name not in known:
             raise ValueError(f"{name} = {value!r} is not a key of a study; it has {_list(known)}")
@@ -89,9 +118,28 @@ def from_file(path: str | Path) -> Study:
     >>> studies.from_file(Path("mine.toml")) == mine
     True
     """
+    return _read(path, from_toml)
+
+
+def every_from_file(path: str | Path) -> list[Study]:
+    """The studies in a file: several if it has a `sweep`.
+
+    Parameters
+    ----------
+    path : str or Path
+        The TOML file.
+
+    Returns
+    -------
+    list of Study
+    """
+    return _read(path, every_from_toml)
+
+
+def _read(path: str | Path, read: Callable[[str, Path], T]) -> T:
     file = Path(path)
     try:
-        return from_toml(file.read_text(encoding="utf-8"), file.absolute().parent)
+        return read(file.read_text(encoding="utf-8"), file.absolute().parent)
     except (ValueError, OSError) as error:
         raise ValueError(f"{path}: {error}") from error
 
