@@ -161,19 +161,7 @@ class LearnerSpec:
             specs.check(self.method, specs.METHODS, where=f"learner {self.name!r} method")
 
     def build(self, name: str, resolve: Callable[[str], object]) -> AnyAgent:
-        """The learner, under another name.
-
-        Parameters
-        ----------
-        name : str
-            The name.
-        resolve : callable
-            Returns the values that strings with @ name.
-
-        Returns
-        -------
-        Agent
-        """
+        """The learner, under another name."""
         where = f"learner {self.name!r}"
         if self.agent is not None:
             spec, at = self._named(name), f"{where} agent"
@@ -471,13 +459,7 @@ class Study:
         }
 
     def check_trained(self, trained: int | None) -> None:
-        """Check that the study has results after this many training tasks.
-
-        Parameters
-        ----------
-        trained : int or None
-            The number N of training tasks; None is always right.
-        """
+        """Check that the study has results after this many training tasks."""
         sizes = self.training_tasks if self.protocol == "train-then-test" else (0,)
         if trained is not None and trained not in sizes:
             raise ValueError(f"trained must be one of {', '.join(map(str, sizes))}, got {trained}")

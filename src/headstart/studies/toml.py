@@ -16,17 +16,6 @@ T = TypeVar("T")
 def from_toml(text: str, folder: str | Path = "") -> Study:
     """The study in a text.
 
-    Parameters
-    ----------
-    text : str
-        The study in TOML.
-    folder : str or Path, optional
-        Where your own classes are found.
-
-    Returns
-    -------
-    Study
-
     Examples
     --------
     >>> from headstart import studies
@@ -52,19 +41,7 @@ def from_toml(text: str, folder: str | Path = "") -> Study:
 
 
 def every_from_toml(text: str, folder: str | Path = "") -> list[Study]:
-    """The studies in a text: one, or with a table `sweep` one for each combination of its values.
-
-    Parameters
-    ----------
-    text : str
-        The study in TOML.
-    folder : str or Path, optional
-        Where your own classes are found.
-
-    Returns
-    -------
-    list of Study
-    """
+    """The studies in a text: one, or one for each combination of values of its `sweep`."""
     table = tomllib.loads(text)
     sweep = table.pop("sweep", {})
     if not isinstance(sweep, Mapping):
@@ -97,15 +74,6 @@ def _study(table: Mapping[str, Any], folder: str | Path) -> Study:
 def from_file(path: str | Path) -> Study:
     """The study in a file; your own classes are found next to it.
 
-    Parameters
-    ----------
-    path : str or Path
-        The TOML file.
-
-    Returns
-    -------
-    Study
-
     Examples
     --------
     >>> from pathlib import Path
@@ -122,17 +90,7 @@ def from_file(path: str | Path) -> Study:
 
 
 def every_from_file(path: str | Path) -> list[Study]:
-    """The studies in a file: several if it has a `sweep`.
-
-    Parameters
-    ----------
-    path : str or Path
-        The TOML file.
-
-    Returns
-    -------
-    list of Study
-    """
+    """The studies in a file: several if it has a `sweep`."""
     return _read(path, every_from_toml)
 
 
