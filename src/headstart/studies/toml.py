@@ -7,6 +7,8 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import xarray as xr
+
 from headstart import checks, specs
 from headstart.studies.study import PROTOCOL_OF, PROTOCOLS, LearnerSpec, Study
 
@@ -46,10 +48,11 @@ def every_from_toml(text: str, folder: str | Path = "") -> list[Study]:
     sweep = table.pop("sweep", {})
     if not isinstance(sweep, Mapping):
         raise ValueError(f"sweep must be a table of lists, got {sweep!r}")
-    return _study(table, folder).over(sweep)
+    return Study(**_settings(table), folder=str(folder)).over(sweep)
 
 
-def _study(table: Mapping[str, Any], folder: str | Path) -> Study:
+def _settings(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a study that a table has."""
     known = {f.name for f in fields(Study)} - {"folder"} | {"sweep"}
     for name, value in table.items():
         if name not in known:
@@ -68,7 +71,16 @@ def _study(table: Mapping[str, Any], folder: str | Path) -> Study:
     settings["learners"] = tuple(
         _learner(given, f"learners[{i}]") for i, given in enumerate(table["learners"])
     )
-    return Study(**settings, folder=str(folder))
+    return settings
+
+
+def of_results(results: xr.Dataset) -> Study:
+    """The study that made results; its own classes are not imported, and may be gone."""
+    settings = _settings(tomllib.loads(str(results.attrs["study"])))
+    defaults = {f.name: f.default for f in fields(Study)}
+    lists = {name: tuple(value) for name, value in settings.items() if isinstance(value, list)}
+    folder = str(results.attrs.get("folder", ""))
+    return checks.trusted(Study, **defaults | settings | lists | {"folder": folder})
 
 
 def from_file(path: str | Path) -> Study:
