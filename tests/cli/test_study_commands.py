@@ -226,7 +226,7 @@ def test_reproduce_without_data_names_the_command_that_helps(
 def test_diagnose_prints_json_or_nothing_and_refuses_with_a_sentence(tmp_path: Path) -> None:
     study = replace(SEQUENCE, replications=4)
     runner.run(study, tmp_path / "out", workers=1)
-    asked = ["diagnose", str(tmp_path / "out"), "--output", str(tmp_path / "page")]
+    asked = ["diagnose", str(tmp_path / "out"), "--out", str(tmp_path / "page")]
     done = invoke(app, [*asked, "--quiet"])
     assert (done.exit_code, done.output) == (0, "")
     found = json.loads(invoke(app, [*asked, "--json"]).stdout)

@@ -227,7 +227,6 @@ def test_published_methods_play_as_their_functions_do() -> None:
     policy = hs.policies.BayesUCB(z=2.0)
     environment = hs.environments.Synthetic(dimension=3)
     objects = Study.of(
-        "methods",
         environment,
         [
             hs.learners.ada_ts(task_variance=1.0),
@@ -279,4 +278,4 @@ def test_a_study_of_objects_is_made_with_of() -> None:
         pass
 
     with pytest.raises(ValueError, match="Local must be defined in a module that others can"):
-        Study.of("m", Local(), [learner], horizon=3)
+        Study.of(Local(), [learner], horizon=3)

@@ -35,6 +35,17 @@ class DecisionSet:
     are_items: bool = False  # whether they are items of a catalogue, with effects of their own
     selection: Selection | None = None  # None if all arms may be chosen
 
+    @classmethod
+    def of_items(
+        cls,
+        features: Floats,
+        ids: Sequence[Hashable],
+        index: Mapping[Hashable, int] | None = None,
+        columns: tuple[str, ...] | None = None,
+    ) -> "DecisionSet":
+        """Items that may all be chosen, each with an effect of its own."""
+        return cls(features=features, ids=ids, index=index, columns=columns, are_items=True)
+
     def id(self, index: int) -> Hashable:
         """The id of an arm, or its index if it has none."""
         return index if self.ids is None else self.ids[index]
@@ -95,7 +106,7 @@ def _of_catalogue(catalogue: Catalogue, names: FeatureNames) -> DecisionSet:
         )
     if not ids:
         raise ValueError("the catalogue must have at least one item, got none")
-    return DecisionSet(features=features, ids=ids, columns=columns, index=index, are_items=True)
+    return DecisionSet.of_items(features, ids, index, columns)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

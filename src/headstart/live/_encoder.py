@@ -229,7 +229,7 @@ def _of_catalogue(catalogue: Catalogue, schema: Features, names: FeatureNames) -
     features, ids, index = catalogue.items
     if not ids:
         raise ValueError("the catalogue must have at least one item, got none")
-    return DecisionSet(features=features, ids=ids, index=index, are_items=True)
+    return DecisionSet.of_items(features, ids, index)
 
 
 def _are_sets(arms: Sequence[Mapping[Any, Any]]) -> bool:

@@ -69,6 +69,14 @@ def is_kept(item: object) -> bool:
     return isinstance(item, str | int | np.integer)
 
 
+def check_item(item: Hashable) -> None:
+    """Raise for an id by which rewards are not counted."""
+    if not is_kept(item):
+        raise ValueError(
+            f"item must be text, a number or a tuple of these, got {checks.short(item)}"
+        )
+
+
 def _add(rows: dict[Hashable, Floats], more: ItemRows, weight: float) -> None:
     """Add to sums, or with a negative weight subtract from them."""
     for item, row in more.items():

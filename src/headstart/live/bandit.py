@@ -27,6 +27,7 @@ from headstart.live._encoder import (
     only_numbers,
 )
 from headstart.live._fork import Guard
+from headstart.live._item_effects import check_item
 from headstart.live._memory import Memory
 from headstart.live._population import Population
 from headstart.live._rewards import Rewards
@@ -115,7 +116,7 @@ class MetaBandit:
         clock: Callable[[], float] = time.time,
         **settings: Unpack[Options],
     ) -> None:
-        check_keywords("MetaBandit", settings)
+        check_keywords("MetaBandit", settings, ("dimension", "seed", *Options.__annotations__))
         schema = features
         if schema is not None:
             if dimension is not None or feature_names is not None:
@@ -379,6 +380,7 @@ class MetaBandit:
         *,
         context: Attributes | None = None,
         about: ArrayLike | Attributes | None = None,
+        item: Hashable | None = None,
     ) -> Outcome:
         """Learn the reward of an arm that was chosen for the task elsewhere.
 
@@ -396,6 +398,8 @@ class MetaBandit:
             With a schema, the attributes of the context.
         about : array_like of shape (p,) or mapping of str to object, optional
             What is known of the task, as for `decide`.
+        item : hashable, optional
+            The id of the arm in catalogues: the reward also counts for the item's own effect.
 
         Returns
         -------
@@ -403,16 +407,18 @@ class MetaBandit:
             What happened to the reward: `PAID` if it was learned.
         """
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
+        if item is not None:
+            check_item(item)
         with self._lock:
             self._rewards.run_out()
             name, encoder = inputs.name_of(task), self._encoder
             if encoder is None:
                 numbers, known = only_numbers(features, context, about)
                 with self._memory.knowing_if(name, known):
-                    return self._rewards.observe(name, numbers, value, weight)
+                    return self._rewards.observe(name, numbers, value, weight, item)
             told = encoder.observation(name, features, context, about)
             with self._memory.knowing_if(name, told.about):
-                outcome = self._rewards.observe(name, told.features, value, weight)
+                outcome = self._rewards.observe(name, told.features, value, weight, item)
             encoder.keep(told.schema)
             return outcome
 

@@ -11,6 +11,7 @@ import numpy as np
 from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
+from headstart.habits import hinted
 from headstart.policies._noise import noise_scale
 
 # z_mean² per log K.
@@ -20,6 +21,7 @@ _PER_LOG_ARM = 0.75
 _SLOW = 50.0
 
 
+@hinted
 @dataclass(frozen=True, kw_only=True)
 class BayesUCB:
     """Score xᵀŵ + z·s·‖x‖: z posterior standard deviations above the posterior mean.

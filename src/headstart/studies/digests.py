@@ -38,6 +38,7 @@ NUMBERS = (
     "environments",
     "features",
     "frames.py",
+    "habits.py",
     "interfaces.py",
     "kernels",
     "learners",

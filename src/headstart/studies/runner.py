@@ -58,7 +58,7 @@ class _Job:
 
 def run(
     study: Study,
-    folder: str | Path,
+    folder: str | Path | None = None,
     *,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -71,8 +71,8 @@ def run(
     ----------
     study : Study
         The study.
-    folder : str or Path
-        Where its results are kept.
+    folder : str or Path, optional
+        Where its results are kept, by default out/NAME.
     workers : int, optional
         The number of processes, one per core by default.
     scheduler : str, optional
@@ -104,7 +104,7 @@ def run(
     ...     tasks=5,
     ...     replications=10,
     ... )
-    >>> results = studies.run(study, Path("out/small"), workers=1)
+    >>> results = studies.run(study, workers=1)
     >>> results.regret.dims
     ('learner', 'regularization', 'trained', 'replication', 'task', 'round')
     """
@@ -113,7 +113,7 @@ def run(
             f"study must be a Study, got {checks.short(study)}; from_file reads one from a file"
         )
     started = time.perf_counter()
-    place = StudyFolder(Path(folder))
+    place = StudyFolder(Path("out", study.name) if folder is None else Path(folder))
     place.open(study)
     made, now = place.made(), sources(study)
     if not place.holds(study, now):

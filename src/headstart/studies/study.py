@@ -11,6 +11,7 @@ import tomli_w
 
 from headstart import checks, own_code, specs
 from headstart.frames import as_html, frame
+from headstart.habits import hinted
 from headstart.interfaces import Environment, Policy, PriorEstimator
 from headstart.simulation.agent import Agent, AnyAgent
 from headstart.simulation.learner import Learner, Optimal
@@ -233,6 +234,7 @@ class StudySettings(TypedDict, total=False):
     folder: str
 
 
+@hinted
 @dataclass(frozen=True, kw_only=True)
 class Study:
     """An experiment: learners that play the same tasks, at every regularization of a grid.
@@ -352,21 +354,22 @@ class Study:
     @classmethod
     def of(
         cls,
-        name: str,
         environment: Environment,
         learners: Sequence[AnyAgent | LearnerSpec],
+        *,
+        name: str = "study",
         **settings: Unpack[StudySettings],
     ) -> Study:
         """A study from objects such as `simulate` takes: dataclasses of plain values.
 
         Parameters
         ----------
-        name : str
-            The name of the study.
         environment : Environment
             Where tasks come from.
         learners : sequence of Agent or LearnerSpec
             What is compared.
+        name : str, default "study"
+            The name of the study.
         **settings
             The other fields of `Study`.
 
@@ -379,7 +382,7 @@ class Study:
         >>> from headstart.studies import Study
         >>> agents = [hs.learners.itl(), hs.learners.headstart()]
         >>> world = hs.environments.Synthetic(reward="linear")
-        >>> study = Study.of("small", world, agents, horizon=20, replications=10)
+        >>> study = Study.of(world, agents, horizon=20, replications=10)
         >>> [learner.name for learner in study.learners], study.environment.kind
         (['ITL', 'headstart'], 'Synthetic')
         """

@@ -39,7 +39,10 @@ def serve(
     ] = None,
     root_path: Annotated[str, typer.Option(help="The proxy's prefix, such as /bandits.")] = "",
 ) -> None:
-    """Serve decisions over HTTP, with a dashboard, from an SQLite file or PostgreSQL."""
+    """Serve decisions over HTTP, with a dashboard.
+
+    Everything is stored in an SQLite file or in PostgreSQL.
+    """
     gc.disable()  # until the service has started: what it imports stays
     with needs_extra():
         from headstart.service.http.app import Limits

@@ -21,7 +21,10 @@ def backup(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Save everything in the service to one file; the service may be running."""
+    """Save everything in the service to one file.
+
+    The service may be running.
+    """
     with needs_extra():
         from headstart.service.store.backup import backup
 
@@ -39,7 +42,10 @@ def restore(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Restore a backup into an empty SQLite or PostgreSQL store (stop the service first)."""
+    """Restore a backup into an empty store.
+
+    The store is an SQLite file or a PostgreSQL database. Stop the service first.
+    """
     with needs_extra():
         from headstart.service.store.backup import restore
 
@@ -55,7 +61,10 @@ def migrate(
         bool, typer.Option("--check", help="Change nothing; end with 1 if there is a step to take.")
     ] = False,
 ) -> None:
-    """Upgrade a store to this version of headstart (stop the service first)."""
+    """Upgrade a store to this version of headstart.
+
+    Stop the service first.
+    """
     with needs_extra():
         from headstart.service.store.database import Database, steps_due
 
