@@ -129,14 +129,14 @@ def plot_reward_by_age(axes: Axes, rewards: Mapping[str, ArrayLike]) -> None:
     ...     plotting.plot_reward_by_age(axes, {"from zero": rewards, "warm": rewards + 0.5})
     """
     longest = 1
-    between = [GREEN, PURPLE, ORANGE]
+    others = (COLD, GREEN, PURPLE, ORANGE)
     for i, (name, values) in enumerate(rewards.items()):
         array = checks.floats(name, values)
         age = np.arange(1, array.shape[1] + 1)
-        look = {
-            "color": WARM if i == len(rewards) - 1 else [COLD, *between][i % 4],
-            "linestyle": _DASHES[i % len(_DASHES)],
-        }
+        if i == len(rewards) - 1:
+            look = {"color": WARM, "linestyle": "-"}
+        else:
+            look = {"color": others[i % 4], "linestyle": _DASHES[1 + i % 4]}
         band(axes, age, array, name, look)
         longest = max(longest, array.shape[1])
     axes.set_xlabel("age of the task (rounds)")
