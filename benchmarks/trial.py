@@ -3,8 +3,9 @@
 `python -m benchmarks.trial` asks for the verdict on six made logs and six of real people
 (`trial_logs`), plays tasks of the same kind with headstart, one model for all and each task alone,
 and writes the table to benchmarks/trial.md. The verdict comes from a log of random choices, and
-playing sees nothing of that log. The rivals' penalties and confidence are tuned on a quarter of the
-tasks; headstart is as it comes. Intervals are paired, over tasks or over orders of tasks, whichever
+playing sees nothing of that log. headstart is as it comes, and one model for all is the same bandit
+with everything as one task; the penalty and confidence of each task alone are tuned on a quarter of
+the tasks. Intervals are paired, over tasks or over orders of tasks, whichever
 is wider.
 """
 
@@ -21,8 +22,6 @@ from benchmarks.people_players import (
     Headstart,
     Player,
     play,
-    settings_of_ridges,
-    tuned,
 )
 from benchmarks.trial_logs import MADE, REAL, Case
 
@@ -31,7 +30,6 @@ from headstart.arrays import Floats, Integers
 from headstart.intervals import Interval, interval
 
 OURS, ONE, ALONE = "headstart", "one model", "each task alone"
-TUNING_ORDERS = 3
 PAGE = Path(__file__).with_suffix(".md")
 
 
@@ -60,7 +58,7 @@ class Alone:
 
 
 class OneTask(Headstart):
-    """The same bandit, for which everything is one task."""
+    """One model for all: the same bandit, for which everything is one task."""
 
     def begin(self, person: int) -> None:
         """No new task."""
@@ -114,34 +112,24 @@ def result(name: str, case: Case, *, n_orders: int) -> Result:
         everyone = np.random.default_rng(1).permutation(n)
     for_tuning, others = everyone[: n // 4], everyone[n // 4 :]
     counted = everyone[n // 2 :] if case.in_order else others
-    d, items = first[0].arms.shape[2], first[0].items is not None
-    orders = [
-        [
-            (int(person), first[int(person)])
-            for person in np.random.default_rng(r).permutation(for_tuning)
-        ]
-        for r in range(TUNING_ORDERS)
-    ]
-    one = tuned(d, settings_of_ridges(people_differ=False, items=items), orders)
-    alone = _tuned_alone(d, orders[0])
-    rewards = {
-        name: np.zeros((n_orders, len(counted))) for name in (OURS, ONE, ALONE, "single", "itl")
-    }
+    d = first[0].arms.shape[2]
+    alone = _tuned_alone(d, [(int(person), first[int(person)]) for person in for_tuning])
+    rewards = {name: np.zeros((n_orders, len(counted))) for name in (OURS, ONE, ALONE)}
     for order in range(n_orders):
         rng = np.random.default_rng([2, order])
         people = case.people(rng)
         who = everyone if case.in_order else rng.permutation(others)
-        players: dict[str, Player] = {OURS: Headstart(d, order), ONE: one(), ALONE: alone}
-        players["one task"] = OneTask(d, order)
-        players["single"] = Headstart(d, order, prior=hs.priors.SingleModel())
-        players["itl"] = Headstart(d, order, prior=hs.priors.Fixed.zero(), item_effects=False)
+        players: dict[str, Player] = {
+            OURS: Headstart(d, order),
+            ONE: OneTask(d, order),
+            ALONE: alone,
+        }
         for player_name, player in players.items():
             earned = {
                 int(person): _earned(player, int(person), people[int(person)], case.worth)
                 for person in who
             }
             rewards[player_name][order] = [earned[int(person)] for person in counted]
-    print({k: round(v.mean(), 4) for k, v in rewards.items()})
     return Result(name=name, answer=answer, verdict=found_text, seconds=seconds, rewards=rewards)
 
 

@@ -57,6 +57,7 @@ class Shared:
     by_item: Floats  # ZᵀX, (I, d)
     totals: Floats  # Zᵀy
     counts: Floats
+    constant: int  # which column is not penalised
 
     @classmethod
     def of(cls, rows: Rows, mask: Booleans) -> Shared:
@@ -74,6 +75,7 @@ class Shared:
             by_item=by_item,
             totals=np.asarray(np.bincount(items, y, size), dtype=np.float64),
             counts=np.bincount(items, minlength=size).astype(np.float64),
+            constant=rows.constant,
         )
 
     def solved(self, shared: float, item: float) -> Start:
@@ -81,7 +83,9 @@ class Shared:
         weights = 1.0 / (self.counts + item) if np.isfinite(item) else np.zeros_like(self.counts)
         gram = self.gram - (self.by_item * weights[:, None]).T @ self.by_item
         moment = self.moment - self.by_item.T @ (weights * self.totals)
-        h = np.asarray(np.linalg.solve(gram + shared * np.eye(len(gram)), moment))
+        penalties = np.full(len(gram), shared)
+        penalties[self.constant] = 1e-6 * shared
+        h = np.asarray(np.linalg.solve(gram + np.diag(penalties), moment))
         return Start(bias=h, effects=weights * (self.totals - self.by_item @ h))
 
 
@@ -150,16 +154,17 @@ def starts_from(rows: Rows, mask: Booleans, rng: np.random.Generator) -> dict[st
 
 
 def cross_fitted(rows: Rows, seed: int) -> tuple[Floats, Floats]:
-    """Of every reward, what attributes and items predict from other tasks, (n,) each."""
+    """What attributes alone, and with items, predict of rewards from other tasks, (n,) each."""
     rng = np.random.default_rng(seed)
     penalties, _ = _penalties(rows, *_halves(rows, np.ones(len(rows.tasks), dtype=bool), rng))
-    attributes, items = np.zeros(len(rows.tasks)), np.zeros(len(rows.tasks))
+    alone, both = np.zeros(len(rows.tasks)), np.zeros(len(rows.tasks))
     part = (rng.permutation(rows.n_tasks) % _PARTS)[rows.tasks]
     for p in range(_PARTS):
-        start = Shared.of(rows, part != p).solved(*penalties)
-        attributes[part == p] = rows.x[part == p] @ start.bias
-        items[part == p] = start.effects[rows.items[part == p]]
-    return attributes, items
+        own, sums = part == p, Shared.of(rows, part != p)
+        start = sums.solved(*penalties)
+        alone[own] = rows.x[own] @ sums.solved(penalties[0], np.inf).bias
+        both[own] = rows.x[own] @ start.bias + start.effects[rows.items[own]]
+    return alone, both
 
 
 def _halves(rows: Rows, mask: Booleans, rng: np.random.Generator) -> tuple[Booleans, Booleans]:
