@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import xarray as xr
 
 import headstart as hs
+from headstart import studies
 
 pd = pytest.importorskip("pandas")
 
@@ -178,6 +180,70 @@ def test_20_methods_of_scikit_learn(bandit: Any, name: str, instead: str) -> Non
     with pytest.raises(AttributeError, match=f"no '{name}': write bandit.{instead}"):
         getattr(bandit, name)
     assert not hasattr(bandit, "no_such_method")
+
+
+# ── a researcher's ──
+
+NOT_HERE: Any = hs
+
+
+@pytest.mark.parametrize(
+    ("program", "instead"),
+    [
+        (lambda: NOT_HERE.learners.rr_oful(lam=1.0), "write regularization=…"),
+        (lambda: NOT_HERE.learners.itl(alpha=1.0), "write regularization=…"),
+        (lambda: NOT_HERE.policies.BayesUCB(alpha=2.0), "write z=…"),
+        (lambda: NOT_HERE.policies.OFUL(delta=0.05), "write failure_probability=…"),
+        (lambda: NOT_HERE.policies.Thompson(sigma=0.1), "write noise_scale=…"),
+        (lambda: NOT_HERE.priors.Fixed(mean=[1.0], lam=2.0), "write Prior.normal"),
+        (lambda: NOT_HERE.Prior(mean=[0.0], covariance=[[1.0]]), "write Prior.normal"),
+        (lambda: NOT_HERE.environments.Synthetic(n_features=3), "write dimension=…"),
+        (lambda: NOT_HERE.environments.Synthetic(n_actions=3), "write n_arms=…"),
+        (lambda: NOT_HERE.environments.Synthetic(10, 5), "nothing by position"),
+        (lambda: NOT_HERE.environments.Ratings(_menu()), "nothing by position"),
+        (lambda: NOT_HERE.evaluate(WORLD, LEARNERS, n_train=3, horizon=4), "write n_training"),
+        (lambda: NOT_HERE.compare(None, baseline="ITL"), "write reference=…"),
+        (lambda: studies.Study.of(WORLD, LEARNERS, n_tasks=3), "write tasks=…"),  # type: ignore[call-arg]
+    ],
+)
+def test_21_keywords_of_other_libraries(program: Callable[[], object], instead: str) -> None:
+    with pytest.raises(TypeError, match=instead):
+        program()
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [
+        lambda: NOT_HERE.priors.Hierarchical().fit,
+        lambda: NOT_HERE.learners.headstart().update,
+        lambda: NOT_HERE.policies.Thompson().select_arm,
+        lambda: WORLD.reset,  # type: ignore[attr-defined]
+    ],
+)
+def test_22_methods_of_other_libraries(missing: Callable[[], object]) -> None:
+    with pytest.raises(AttributeError, match=r"write hs\.simulate"):
+        missing()
+
+
+def test_23_a_normal_prior_of_ones_own() -> None:
+    prior = hs.Prior.normal([1.0, 2.0], [[0.5, 0.1], [0.1, 0.5]], noise_scale=0.5)
+    np.testing.assert_allclose(
+        np.linalg.inv(prior.regularization) * 0.25, [[0.5, 0.1], [0.1, 0.5]], rtol=1e-12
+    )
+    known = hs.priors.Fixed(bias=prior.bias, regularization=prior.regularization)
+    world = hs.environments.Synthetic(dimension=2)
+    learner = hs.Learner("known", hs.policies.BayesUCB(noise_scale=0.5), known)
+    assert hs.simulate(world, learner, 2, 4).regret.shape == (1, 1, 2, 4)
+    for mean, covariance in (([0.0], np.eye(2)), ([0.0, 0.0], -np.eye(2)), (0.0, 1.0)):
+        with pytest.raises(ValueError, match="covariance must"):
+            hs.Prior.normal(mean, covariance)
+
+
+def test_24_a_study_of_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    study = studies.Study.of(WORLD, LEARNERS, horizon=3, tasks=2, replications=2)
+    (found,) = hs.compare(studies.run(study, workers=1))
+    assert (found.learner, found.reference) == ("headstart", "ITL")
 
 
 def test_results_stay_tables_and_datasets(results: Any) -> None:

@@ -45,8 +45,8 @@ def _line(axes: Axes, y: int, result: Result) -> None:
     """One row: ours with its interval, and the two ends of what is possible."""
     label = "headstart, with a 95 % interval" if y == 0 else None
     ratio, low, high = result.ratio(who.OURS, RIVALS)
-    axes.plot([low, high], [y, y], color=plots.ORANGE, linewidth=1.6)
-    axes.plot(ratio, y, "D", color=plots.ORANGE, label=label)
+    axes.plot([low, high], [y, y], color=plots.WARM, linewidth=1.6)
+    axes.plot(ratio, y, "D", color=plots.WARM, label=label)
     for column, name, marker, colour in _OTHERS:
         if result.settings(column):
             ratio = result.mean(column) / result.mean(RIVALS)

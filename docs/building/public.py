@@ -17,6 +17,7 @@ MODULES = (
     "headstart.environments",
     "headstart.learners",
     "headstart.simulation",
+    "headstart.testing",
     "headstart.live",
     "headstart.logs",
     "headstart_client",

@@ -1,15 +1,16 @@
 """Own code: modules outside of headstart that specs name, the files they depend on, and digests.
 
-A module depends on all Python files of the folder that it is imported from (of the study file, of
-an editable installation, or another on Python's path) and of the folders within, if Python can
-import their names. So everything that it imports from that folder counts, by whatever name. Of a
-package in site-packages, its own files count. Packages of other folders that no spec names, and
-files that code opens by itself, are not seen.
+A module depends on its own file and on those of all that it imports, and so on, if they are in the
+folder that it is imported from (of the study file, of an editable installation, or another on
+Python's path) or in another one of that kind. A name in a string counts as imported too, since
+`importlib` takes such. Of a package in site-packages, all its own files count if a spec names it.
+Files that code opens by itself are not seen.
 """
 
+import ast
 import hashlib
 import importlib
-import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -60,17 +61,77 @@ def load(name: str) -> ModuleType:
 
 
 def source_files(name: str) -> dict[str, Path]:
-    """The files that a module depends on, by path relative to the folder it is imported from.
+    """The files that a module depends on, by path relative to the folder they are imported from.
 
     Empty for headstart itself, and for a module that is not found.
     """
     importlib.invalidate_caches()
-    place = _place(name.partition(".")[0])
+    top = name.partition(".")[0]
+    place = _place(top)
     if place is None:
         return {}
-    searched = place if _INSTALLED & set(place.parts) else place.parent
-    paths = [place] if searched.is_file() else _python_files(searched)
-    return {path.relative_to(place.parent).as_posix(): path for path in paths}
+    if _INSTALLED & set(place.parts):
+        paths = [place] if place.is_file() else sorted(place.rglob("*"))
+        return {
+            path.relative_to(place.parent).as_posix(): path
+            for path in paths
+            if path.name.endswith(_SUFFIXES)
+        }
+    places: dict[str, Path | None] = {top: place}
+    found: dict[str, Path] = {}
+    asked, seen = [name], {name}
+    while asked:
+        for label, path in _files_of(asked.pop(), places):
+            if label not in found:
+                found[label] = path
+                new = _imported(path, label) - seen
+                asked += new
+                seen |= new
+    return found
+
+
+def _files_of(name: str, places: dict[str, Path | None]) -> Iterator[tuple[str, Path]]:
+    """The files of a module and of the packages that hold it; none if others keep them."""
+    top = name.partition(".")[0]
+    if top not in places:
+        known = top in sys.stdlib_module_names or not top.isidentifier()
+        place = None if known else _place(top)
+        places[top] = None if place is None or _INSTALLED & set(place.parts) else place
+    place = places[top]
+    if place is None:
+        return
+    root = place.parent
+    parts = name.split(".")
+    for n in range(1, len(parts) + 1):
+        stem = root.joinpath(*parts[:n])
+        for path in (
+            *(stem.with_name(stem.name + suffix) for suffix in _SUFFIXES),
+            *(stem / f"__init__{suffix}" for suffix in _SUFFIXES),
+        ):
+            if path.is_file():
+                yield path.relative_to(root).as_posix(), path
+
+
+def _imported(path: Path, label: str) -> set[str]:
+    """The names of modules that a file may import, and of packages that hold them."""
+    if path.suffix != ".py":
+        return set()
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):  # importing it says what is wrong
+        return set()
+    package = label.removesuffix(".py").split("/")[:-1]
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            names |= {base, *(f"{base}.{one.name}".lstrip(".") for one in node.names)}
+        elif isinstance(node, ast.Constant) and re.fullmatch(r"\w+(\.\w+)*", str(node.value)):
+            names.add(str(node.value))
+    return names - {""}
 
 
 def file_digest(path: Path) -> str:
@@ -107,10 +168,3 @@ def _place(top: str) -> Path | None:
     if spec.submodule_search_locations:
         return Path(next(iter(spec.submodule_search_locations))).resolve()
     return Path(spec.origin).resolve() if spec.origin and spec.has_location else None
-
-
-def _python_files(folder: Path) -> Iterator[Path]:
-    """The Python files of a folder and of importable folders within."""
-    for here, below, names in os.walk(folder):
-        below[:] = sorted(name for name in below if name.isidentifier() and name != "__pycache__")
-        yield from (Path(here, name) for name in sorted(names) if name.endswith(_SUFFIXES))

@@ -41,7 +41,7 @@ ENDS = {
 @pytest.mark.parametrize("suffix", ENDS)
 def test_demo_writes_a_table_and_a_figure(tmp_path: Path, suffix: str) -> None:
     target = tmp_path / "new" / f"figure{suffix}"
-    result = _run("demo", "--replications", "3", "--seed", "5", "--output", str(target))
+    result = _run("demo", "--replications", "3", "--seed", "5", "--out", str(target))
     assert result.exit_code == 0, result.output
     head, tail = ENDS[suffix]
     data = target.read_bytes()
@@ -59,7 +59,7 @@ def test_demo_writes_a_table_and_a_figure(tmp_path: Path, suffix: str) -> None:
 def test_demo_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
     def tables(seed: int) -> list[str]:
         output = str(tmp_path / "figure.png")
-        result = _run("demo", "--replications", "2", "--seed", str(seed), "--output", output)
+        result = _run("demo", "--replications", "2", "--seed", str(seed), "--out", output)
         return re.findall(r"\d+\.\d\d ± \d+\.\d\d", result.output)
 
     assert tables(1) == tables(1)
@@ -69,8 +69,8 @@ def test_demo_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--output", "figure.jpeg"), (".png", "figure.jpeg")),
-        (("--output", "figure"), (".png", "figure")),
+        (("--out", "figure.jpeg"), (".png", "figure.jpeg")),
+        (("--out", "figure"), (".png", "figure")),
         (("--replications", "1"), ("--replications", "2")),
         (("--seed", "-1"), ("--seed", "0")),
         (("--replications", "many"), ("--replications", "integer")),
@@ -111,14 +111,14 @@ def test_a_figure_below_a_file_is_refused_before_anything_is_played(
     command: str, tmp_path: Path
 ) -> None:
     (tmp_path / "taken").write_text("a file")
-    result = _run(command, "--output", str(tmp_path / "taken" / "figure.png"))
+    result = _run(command, "--out", str(tmp_path / "taken" / "figure.png"))
     assert result.exit_code == 2
     assert "is a file" in " ".join(result.output.split())
     assert (tmp_path / "taken").read_text() == "a file"
 
 
 def test_demo_as_json_and_quiet(tmp_path: Path) -> None:
-    asked = ("demo", "--replications", "2", "--output", str(tmp_path / "figure.png"))
+    asked = ("demo", "--replications", "2", "--out", str(tmp_path / "figure.png"))
     found = json.loads(_run(*asked, "--json", "--quiet").stdout)
     assert [row["learner"] for row in found["linear"]][-2:] == ["ITL", "headstart"]
     assert found["linear"][0]["regret"]["mean"] == 0.0

@@ -115,7 +115,7 @@ def test_run_says_what_changed_and_what_is_played_again(tmp_path: Path) -> None:
     asked = ["run", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]
     assert "new" not in words(invoke(app, asked).stderr)
     file.write_text(replace(small, replications=4).to_toml())
-    assert "Replications 2 to 3: new, they are played." in words(invoke(app, asked).stderr)
+    assert "OPT: 1 of 2 parts are played." in words(invoke(app, asked).stderr)
 
 
 def test_a_file_in_the_place_of_the_folder_is_an_error_and_no_traceback(tmp_path: Path) -> None:
@@ -196,12 +196,13 @@ def test_ctrl_c_in_a_terminal_leaves_finished_shards_and_the_same_command_resume
         [*command, "--workers", "2"], stdout=subprocess.DEVNULL, start_new_session=True
     )
     deadline = time.monotonic() + 300
-    while len(list(out.glob("shards/*.nc"))) < 3 and time.monotonic() < deadline:
+    agents = len(study.agents())
+    while len(list(out.glob("pieces/*/*.npz"))) < 3 * agents and time.monotonic() < deadline:
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(timeout=60) == 130
-    kept = len(list(out.glob("shards/[0-9]*.nc")))
-    assert 3 <= kept < 40
+    kept = len(list(out.glob("pieces/*/*.npz")))
+    assert 3 * agents <= kept < 40 * agents
     again = runner.run(study, out, workers=1)
     assert again.identical(runner.run(study, tmp_path / "whole", workers=1))
 
@@ -225,7 +226,7 @@ def test_reproduce_without_data_names_the_command_that_helps(
 def test_diagnose_prints_json_or_nothing_and_refuses_with_a_sentence(tmp_path: Path) -> None:
     study = replace(SEQUENCE, replications=4)
     runner.run(study, tmp_path / "out", workers=1)
-    asked = ["diagnose", str(tmp_path / "out"), "--output", str(tmp_path / "page")]
+    asked = ["diagnose", str(tmp_path / "out"), "--out", str(tmp_path / "page")]
     done = invoke(app, [*asked, "--quiet"])
     assert (done.exit_code, done.output) == (0, "")
     found = json.loads(invoke(app, [*asked, "--json"]).stdout)

@@ -9,10 +9,11 @@ from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
 
-# Folders of pages; a page is named by its folder and its file.
+# Pages at the top, and folders of pages; a page is named by its folder and its file.
+TOP = ("index.md", "install.md")
 FOLDERS = ("tutorials", "how-to", "explanation", "reference", "developers")
 
-_FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
@@ -27,7 +28,7 @@ class Cell:
 def pages() -> list[str]:
     """The pages of all folders, by name."""
     found = [path for folder in FOLDERS for path in (DOCS / folder).rglob("*.md")]
-    return sorted(path.relative_to(DOCS).as_posix() for path in found)
+    return [*TOP, *sorted(path.relative_to(DOCS).as_posix() for path in found)]
 
 
 def service_pages() -> list[str]:

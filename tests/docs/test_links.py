@@ -1,4 +1,4 @@
-"""Links of the pages lead somewhere, indices list every page, and ten questions have answers."""
+"""Links of the pages lead somewhere, and indices list every page."""
 
 import re
 from pathlib import Path
@@ -55,14 +55,6 @@ def test_the_pages_of_the_service_are_those_of_its_folder() -> None:
     pages = {path.relative_to(blocks.DOCS).as_posix() for path in blocks.DOCS.glob("service/*.md")}
     assert {"service.md", *pages} == {*blocks.service_pages()}
     assert {*_links(blocks.text_of("service.md"))} >= pages
-
-
-def test_ten_questions_have_answers() -> None:
-    text = blocks.text_of("explanation/questions.md")
-    questions = re.findall(r"^\d+\. \*\*(.+?\?)\*\*(.*?)(?=^\d+\. |\Z)", text, flags=re.M | re.S)
-    assert len(questions) == 10
-    for question, answer in questions:
-        assert _links(answer), question
 
 
 def test_a_broken_link_is_noticed(tmp_path: Path) -> None:

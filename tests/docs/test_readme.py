@@ -1,4 +1,4 @@
-"""The README's code runs, block after block, and its commands exist."""
+"""The README's code runs and prints what it shows, and its commands exist."""
 
 import re
 from pathlib import Path
@@ -18,15 +18,16 @@ def test_the_code_runs_and_transfer_reduces_regret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    printed = "".join(text for _, text in blocks.run(README.read_text(encoding="utf-8")))
+    outcomes = blocks.run(README.read_text(encoding="utf-8"))
+    for cell, text in outcomes:
+        assert blocks.agree(cell.shown, text, relative=0.05, absolute=0.1), text
+    printed = "".join(text for _, text in outcomes)
     regret = {name: float(value) for name, value in re.findall(r"(\S+) +(\d+\.\d+)", printed)}
     # Four learners, 100 replications: the gaps are above ten standard errors.
     assert regret["headstart"] < regret["RR-OFUL"] < regret["AVG-OFUL"] < regret["ITL"]
-    # 100 rounds in which the lamp is clicked and the kettle is not.
-    assert "lamp" in printed.splitlines()
 
 
 def test_every_command_it_names_exists() -> None:
     named = set(re.findall(r"[`/]headstart ([a-z]+)\b", README.read_text(encoding="utf-8")))
     known = set(getattr(typer.main.get_command(app), "commands", {}))
-    assert named == known
+    assert named <= known

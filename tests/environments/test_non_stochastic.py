@@ -4,9 +4,9 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from tests.contracts import agents
 
 import headstart as hs
+from headstart import testing
 from headstart.arrays import Floats
 from headstart.environments import BeliefAdversary, NonStochastic
 from headstart.simulation import Agent
@@ -111,16 +111,18 @@ def test_the_belief_adversary_by_hand() -> None:
 @pytest.mark.parametrize(
     "law",
     [
-        agents.same_seed_same_numbers,
-        agents.chunks_and_threads_change_nothing,
-        agents.other_agents_change_nothing,
+        testing.same_seed_same_numbers,
+        testing.chunks_and_threads_change_nothing,
+        testing.other_agents_change_nothing,
     ],
     ids=lambda law: law.__name__,
 )
 @pytest.mark.parametrize(
     "agent", [hs.learners.lin_exp3(), hs.learners.headstart()], ids=["exp3", "ours"]
 )
-def test_a_reacting_adversary_keeps_comparisons_reproducible(agent: Agent, law: agents.Law) -> None:
+def test_a_reacting_adversary_keeps_comparisons_reproducible(
+    agent: Agent, law: testing.Law
+) -> None:
     law(agent, NonStochastic(adversary="reacting"))
 
 

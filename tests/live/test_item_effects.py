@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 
 import headstart as hs
 from headstart.arrays import Floats
-from headstart.live import Outcome
+from headstart.core.statistics import TaskStatistics
+from headstart.live import Outcome, _item_effects
+from headstart.live._item_effects import itemized
+from headstart.live._population import Change, Contribution, Population
+from headstart.live.settings import Settings
 
 D = 3
 ITEMS = {f"item {i}": x for i, x in enumerate(np.random.default_rng(0).normal(size=(12, D)))}
@@ -263,3 +267,15 @@ def test_a_task_and_its_decision_give_one_explanation() -> None:
     assert of_task.width == pytest.approx(of_decision.width, rel=1e-9)
     assert view.interval(ITEMS[item], arm=item) == of_task.interval
     assert view.explain(ITEMS[item]).item_effect == 0.0
+
+
+def test_effects_that_are_given_are_not_fitted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if there are none: a decision would wait for the fit."""
+    population = Population(D, hs.priors.Hierarchical(), Settings(scales=None))
+    rewards: dict[Hashable, Floats] = {name: np.array([2.0, 1.0, *x]) for name, x in ITEMS.items()}
+    task = itemized(TaskStatistics.from_data(np.eye(D), np.ones(D)), rewards)
+    state = population.replaced(population.state, [Change("ann", None, Contribution(task, 0.0))])
+    assert state.items is not None
+    population.install(state, population.starting_from(state.memory), None)
+    monkeypatch.setattr(_item_effects, "fit", None)
+    assert population.item_effects is None

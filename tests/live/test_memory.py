@@ -224,6 +224,17 @@ def test_of_many_tasks_each_decides_by_the_prior_of_all(calls: str) -> None:
     np.testing.assert_allclose(bandit.task("open").estimate.prior.bias, [48 / 50])
 
 
+def test_of_many_tasks_a_new_one_waits_until_an_eighth_have_changed() -> None:
+    bandit = hs.MetaBandit(dimension=1, prior=hs.priors.Pooled(within_task=False), seed=0)
+    begun = []
+    for user in range(50):
+        bandit.observe(user, [1.0], 1.0)
+        begun.append(prior_tasks(bandit, user))
+    # A task is counted when a later one opens: of up to 32 each, then 4, 5 and 5 together.
+    assert begun == [*range(33), 32, 32, 32, *[36] * 5, *[41] * 6, *[47] * 3]
+    assert bandit.learned().n_tasks == 50
+
+
 @pytest.mark.parametrize("make", PRIORS, ids=range(len(PRIORS)))
 def test_finishing_and_returning_is_as_if_never_finished(make: Callable[[], Any]) -> None:
     bandits = [hs.MetaBandit(dimension=D, prior=make(), seed=0) for _ in range(2)]
@@ -430,6 +441,26 @@ def test_one_reward_in_the_wrong_unit_leaves_the_prior() -> None:
     bandits[1].forget(7)
     bandits[0].forget(7)
     assert_same_prior(bandits[1].next_prior(), bandits[0].next_prior())
+
+
+@pytest.mark.parametrize("refresh", ["inline", "background"])
+def test_nothing_is_left_of_a_forgotten_task_whose_rewards_were_large(refresh: Any) -> None:
+    """Beside times in seconds, what the others add to the sums loses its digits."""
+    bandits = [hs.MetaBandit(dimension=D, seed=0, refresh=refresh) for _ in range(2)]
+    rng = np.random.default_rng(5)
+    for x in rng.standard_normal((3, D)):
+        bandits[1].observe("test", x, 1.7e9)
+    for user in range(12):
+        for x in rng.standard_normal((10, D)):
+            value = float(x.sum() + 0.5 * rng.standard_normal())
+            for bandit in bandits:
+                bandit.observe(user, x, value)
+    if refresh == "background":
+        quiet(bandits[1])
+    bandits[1].forget("test")
+    assert_same(memory_of(bandits[1]), memory_of(bandits[0]))
+    assert bandits[1].learned().n_tasks == 12
+    assert 0.3 < bandits[1].learned().noise_scale < 0.7
 
 
 def log_of(users: int, rounds: int, seed: int) -> tuple[pd.DataFrame, Floats]:

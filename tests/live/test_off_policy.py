@@ -142,6 +142,74 @@ def test_wrong_propensities_are_refused() -> None:
         evaluate_logged(uniform, wrong)
 
 
+def test_a_single_rare_choice_does_not_stop_learning() -> None:
+    """The smallest propensity set the rate of acceptance: with one of 1e-6 nothing was learned."""
+    logged, means = log()
+    choices, propensities = logged.choices.copy(), logged.propensities.copy()
+    choices[3999], propensities[3999] = means[3999].argmin(), 1e-6
+    logged = dataclasses.replace(logged, choices=choices)
+    rare = dataclasses.replace(logged, propensities=propensities)
+    bandits = [hs.MetaBandit(dimension=3, seed=0) for _ in range(2)]
+    usual, found = (evaluate_logged(*pair) for pair in zip(bandits, (logged, rare), strict=True))
+    assert found.accepted.sum() > 0.9 * usual.accepted.sum()
+
+
+def test_an_evaluation_that_accepts_nothing_is_refused() -> None:
+    """Without accepted rounds the estimates were of a bandit that knows nothing: 0 [0, 0]."""
+    rare = np.arange(30) < 3
+    logged = LoggedDecisions(
+        tasks=(np.arange(30) // 5).tolist(),
+        arms=np.eye(2),
+        choices=rare.astype(int),
+        rewards=np.zeros(30),
+        propensities=np.where(rare, 1e-9, 1.0),
+    )
+    prior = hs.priors.Fixed(bias=[1.0, 0.0], regularization=1e9)
+    settings: dict[str, Any] = {"policy": hs.policies.Greedy(), "prior": prior, "seed": 0}
+    with pytest.raises(ValueError, match="accepted none of its 30 rounds"):
+        evaluate_logged(hs.MetaBandit(dimension=2, **settings), logged)
+    found = evaluate_logged(hs.MetaBandit(dimension=2, **settings), logged, learn="all")
+    assert found.replay.replications == 0
+    assert "not known" in str(found)
+
+
+def test_rounds_of_a_task_are_not_independent() -> None:
+    """Rewards that all rounds of a task share: only the number of tasks narrows the intervals."""
+    rng = np.random.default_rng(3)
+    n, per_task = 2000, 100
+    shared = np.repeat(rng.standard_normal(n // per_task), per_task)
+    logged = LoggedDecisions(
+        tasks=np.repeat(np.arange(n // per_task), per_task).tolist(),
+        arms=np.ones((n, 2, 1)),
+        choices=rng.integers(2, size=n),
+        rewards=shared,
+        propensities=np.full(n, 0.5),
+    )
+    uniform = hs.MetaBandit(dimension=1, policy=hs.policies.Uniform(), seed=0)
+    found = evaluate_logged(uniform, logged).inverse_propensity
+    assert found.replications == n // per_task
+    expected = shared[::per_task].std(ddof=1) / np.sqrt(n // per_task)
+    assert found.error == pytest.approx(expected)
+
+
+def test_items_have_effects_in_an_evaluation() -> None:
+    """Two items with the same features: only their ids tell them apart."""
+    rng = np.random.default_rng(1)
+    n = 2000
+    choices = rng.integers(2, size=n)
+    settings: dict[str, Any] = {
+        "tasks": (np.arange(n) // 20).tolist(),
+        "arms": np.ones((2, 1)),
+        "choices": choices,
+        "rewards": choices + 0.5 * rng.standard_normal(n),
+        "propensities": np.full(n, 0.5),
+    }
+    without, known = LoggedDecisions(**settings), LoggedDecisions(**settings, ids=["tea", "rum"])
+    found = [evaluate_logged(hs.MetaBandit(dimension=1, seed=0), one) for one in (without, known)]
+    assert found[0].doubly_robust.mean < 0.6
+    assert found[1].doubly_robust.mean > 0.9
+
+
 def test_a_handful_of_rounds_is_refused() -> None:
     logged, _ = log(n=8)
     uniform = hs.MetaBandit(dimension=3, policy=hs.policies.Uniform(), seed=0)
@@ -209,7 +277,8 @@ def test_logs_are_checked() -> None:
         {"propensities": [1.5]},
         {"rewards": [np.nan]},
         {"tasks": ["a", "b"]},
-        {"arms": np.ones((1, 3))},
+        {"arms": np.ones(3)},
+        {"ids": ["only one"]},
         {"propensities_of_all": [[0.5, 0.4]]},
         {"propensities_of_all": [[0.4, 0.6]]},
         {"propensities_of_all": [[1.5, -0.5]]},

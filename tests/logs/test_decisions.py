@@ -1,5 +1,6 @@
 """Logs of decisions: both forms, Parquet and CSV, and rows that are refused."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,9 @@ def test_a_file_is_read_as_its_table(tmp_path: Path, name: str) -> None:
     table = frame()
     columns = DecisionColumns(propensities="all")
     found = read_decisions(written(table, tmp_path / name), columns, 2)
-    np.testing.assert_allclose(found.arms, np.array(table["arms"].tolist()))
+    np.testing.assert_allclose(
+        np.array([found.arms[i] for i in range(12)]), np.array(table["arms"].tolist())
+    )
     np.testing.assert_array_equal(found.choices, table["choice"])
     np.testing.assert_allclose(found.rewards, table["reward"])
     assert found.propensities_of_all is not None
@@ -65,6 +68,27 @@ def test_arms_of_a_catalogue() -> None:
     assert found.arms.shape == (12, 2, 2)
     np.testing.assert_array_equal(found.arms[7], np.eye(2))
     np.testing.assert_array_equal(found.choices, [0, 1] * 6)
+
+
+@pytest.mark.parametrize("schema", [False, True])
+def test_the_arms_of_a_catalogue_are_stored_once(schema: bool) -> None:
+    """20,000 rounds among 1,000 items of 20 features would be 3.2 GB."""
+    n = 20_000
+    names = [f"x{a}" for a in range(20)]
+    numbers = np.random.default_rng(0).standard_normal((1000, 20))
+    frame = pd.DataFrame({"task": np.arange(n) // 10, "item": "i7", "reward": 0.0})
+    features = hs.Features(item=[hs.Number(name, mean=0, scale=1) for name in names])
+    rows: Any = [dict(zip(names, x.tolist(), strict=True)) for x in numbers] if schema else numbers
+    found = read_decisions(
+        frame.assign(propensity=0.5),
+        DecisionColumns(arm="item", features=features if schema else None),
+        features.dimension if schema else 20,
+        catalogue={f"i{i}": x for i, x in enumerate(rows)},
+    )
+    assert found.arms.shape == (n, 1000, 21 if schema else 20)
+    np.testing.assert_allclose(found.arms[n - 1][:, :20], numbers)
+    again = dataclasses.replace(found, rewards=np.ones(n))
+    np.testing.assert_array_equal(again.arms[3], found.arms[5])
 
 
 @pytest.mark.parametrize(
@@ -149,7 +173,8 @@ def test_rounds_with_attributes_are_the_arms_of_their_contexts(
         ]
         for row in rows
     ]
-    assert found.arms.tolist() == np.array(expected).tolist()
+    assert found.arms.shape == (2, 2, SCHEMA.dimension)
+    assert [found.arms[i].tolist() for i in range(2)] == np.array(expected).tolist()
     assert found.choices.tolist() == [1, 0]
 
 

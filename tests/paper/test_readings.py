@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from tests.studies.tiny import play_shard
 
 from headstart.learners.oful import AVG, ITL, RR
 from headstart.paper import studies as paper
 from headstart.paper.readings import SECTIONS, Section, synthetic
 from headstart.paper.studies import Estimation
-from headstart.studies.shards import play_shard
 from headstart.studies.study import Study
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from headstart.paper.readings import synthetic
 from headstart.paper.report import reproduce
-from headstart.studies.folder import read_dataset
+from headstart.studies.folder import Pieces
+from headstart.studies.runner import play
 from headstart.studies.study import Study
 
 pytestmark = pytest.mark.slow
@@ -95,11 +96,9 @@ def test_ours_is_shown_and_marked(written: Path) -> None:
 
 def test_flat_lines_of_the_task_curve_are_those_of_the_same_tests(written: Path) -> None:
     # The curve's study leaves ITL and the Oracle out; AVG-OFUL at N = 10 is in both studies.
-    found = {
-        name: read_dataset(next((written / "results").glob(f"{name}-*")) / "results.nc")
-        for name in ("synthetic-main", "synthetic-tasks")
-    }
-    main, curve = found.values()
+    studies = synthetic().map(small).studies()
+    asked = [studies["synthetic-main"], studies["synthetic-tasks"]]
+    main, curve = play(asked, Pieces(written / "results"), workers=1)
     for value in (1.0, 100.0):
         at = {"learner": "AVG-OFUL", "regularization": value, "trained": 10}
         assert (main["regret"].sel(at) == curve["regret"].sel(at)).all()

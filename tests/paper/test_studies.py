@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.needs import missing
+from tests.studies.tiny import play_shard
 
 from headstart.paper.readings import SECTIONS
 from headstart.paper.studies import GRID
-from headstart.studies.shards import play_shard
 from headstart.studies.study import Study
 
 pytestmark = pytest.mark.slow

@@ -7,12 +7,11 @@ import pytest
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from tests.studies.tiny import SEQUENCE, TESTED
+from tests.studies.tiny import SEQUENCE, TESTED, play_shard
 
 from headstart.plotting import curves, study_results, style
 from headstart.plotting.study_figures import plot_overview, study_figures
 from headstart.plotting.study_results import StudyResults
-from headstart.studies.shards import play_shard
 from headstart.studies.study import Study
 
 pytestmark = pytest.mark.slow

@@ -124,7 +124,7 @@ def test_a_second_report_is_the_same_bytes(written: Path, tmp_path: Path) -> Non
     ("settings", "message"),
     [
         ({"values": (7.0,)}, "λ must be one of the study's, .* got 7"),
-        ({"against": "OPT"}, "against must be one of .* got 'OPT'"),
+        ({"reference": "OPT"}, "reference must be one of .* got 'OPT'"),
     ],
 )
 def test_what_the_study_does_not_have_is_refused(

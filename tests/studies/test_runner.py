@@ -1,9 +1,7 @@
 """The same bits in one process, in two, on a cluster, and after an interruption."""
 
-import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -11,19 +9,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
 import xarray as xr
-from tests.studies.tiny import SEQUENCE, TESTED
+from tests.studies.tiny import SEQUENCE, TESTED, play_shard
 
 import headstart as hs
 from headstart.studies import runner, shards
-from headstart.studies.digests import Provenance
+from headstart.studies.digests import pieces, sources
 from headstart.studies.folder import Pieces, StudyFolder
 from headstart.studies.results import DIMENSIONS
-from headstart.studies.shards import play_agents, play_shard, shard_seed
+from headstart.studies.shards import play_agents, shard_seed
 from headstart.studies.study import Study
 from headstart.studies.toml import from_toml
 
@@ -63,16 +60,32 @@ def test_results_are_labelled(study: Study, alone: xr.Dataset) -> None:
 def test_two_processes_and_a_dask_cluster_give_the_same_bits(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     studies = (SEQUENCE, TESTED)
-    alone = runner.run_all({tmp_path / "1" / s.name: s for s in studies}, workers=1)
-    two = runner.run_all({tmp_path / "2" / s.name: s for s in studies}, workers=2)
+    alone = runner.play(studies, Pieces(tmp_path / "1"), workers=1)
+    two = runner.play(studies, Pieces(tmp_path / "2"), workers=2)
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster:
         address = cluster.scheduler_address
-        far = runner.run_all({tmp_path / "3" / s.name: s for s in studies}, scheduler=address)
-    for one, other, third in zip(alone.values(), two.values(), far.values(), strict=True):
+        far = runner.play(studies, Pieces(tmp_path / "3"), scheduler=address)
+    for one, other, third in zip(alone, two, far, strict=True):
         assert same_bits(one, other)
         assert same_bits(one, third)
+
+
+def test_studies_share_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[str] = []
+
+    def note(study: Study, number: int, names: Sequence[str], *more: Any) -> dict[str, Any]:
+        played.extend(names)
+        return play_agents(study, number, names, *more)
+
+    monkeypatch.setattr(runner, "play_agents", note)
+    small = replace(SEQUENCE, replications=2)
+    fewer = replace(small, name="fewer", learners=small.learners[2:])
+    together = runner.play([small, fewer], Pieces(tmp_path), workers=1)
+    assert sorted(played) == sorted(small.agents())
+    alone = runner.play([fewer], Pieces(tmp_path / "alone"), workers=1)
+    assert same_bits(together[1], alone[0])
 
 
 # Plays as long as it is let, in two workers.
@@ -87,18 +100,15 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_progress_is_shown_within_a_shard(workers: int, tmp_path: Path) -> None:
-    study = replace(SEQUENCE, replications=2 * SEQUENCE.shard, tasks=40)
+def test_progress_ends_with_all_rounds(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    with mock.patch("headstart.studies.runner._SECONDS", 0.001):
-        runner.run(study, tmp_path, workers=workers, progress=lambda *at: seen.append(at))
-    ((_, total),) = {(0, total) for _, total in seen}
-    done = [one for one, _ in seen]
-    assert done == sorted(done)
-    assert done[0] == 0
-    assert done[-1] == total
-    assert len(set(done)) > 3  # none, one shard, both, and more between them
+    runner.run(SEQUENCE, tmp_path, workers=1, progress=lambda *at: seen.append(at))
+    n_agents = len(SEQUENCE.agents())
+    total = SEQUENCE.replications * n_agents * SEQUENCE.tasks * SEQUENCE.horizon
+    assert [one for one, _ in seen] == sorted(one for one, _ in seen)
+    assert seen[0] == (0, total)
+    assert seen[-1] == (total, total)
+    assert len(seen) == 1 + SEQUENCE.n_shards
 
 
 def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
@@ -144,7 +154,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
 
     def until_the_third(
         wanted: Study, number: int, agents: Sequence[str], *more: Any
-    ) -> xr.Dataset:
+    ) -> dict[str, Any]:
         if len(played) == 2:
             raise KeyboardInterrupt
         played.append(number)
@@ -154,10 +164,10 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
         patch.setattr(runner, "play_agents", until_the_third)
         with pytest.raises(KeyboardInterrupt):
             runner.run(study, tmp_path, workers=1)
-    assert len(list((tmp_path / "shards").glob("*.nc"))) == 2
+    assert len(list(tmp_path.glob("pieces/*/*.npz"))) == 2 * len(study.agents())
     assert not (tmp_path / "results.nc").exists()
 
-    def count(wanted: Study, number: int, agents: Sequence[str], *more: Any) -> xr.Dataset:
+    def count(wanted: Study, number: int, agents: Sequence[str], *more: Any) -> dict[str, Any]:
         played.append(number)
         return play_agents(wanted, number, agents, *more)
 
@@ -173,13 +183,13 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
 
 
 def test_a_run_interrupted_before_joining_is_joined(
-    alone: xr.Dataset, study: Study, tmp_path: Path
+    alone: xr.Dataset, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = StudyFolder(tmp_path)
-    folder.open(study)
-    pieces = Pieces(folder, study, Provenance.now(study))
+    kept, names = StudyFolder(tmp_path).pieces, pieces(study, sources(study))
     for number in range(study.n_shards):
-        pieces.save(number, play_agents(study, number, list(shards.agents(study))))
+        for agent, piece in play_agents(study, number, list(study.agents())).items():
+            kept.save(names[agent, number], piece)
+    monkeypatch.setattr(runner, "play_agents", None)
     assert same_bits(runner.run(study, tmp_path), alone)
 
 
@@ -206,9 +216,9 @@ def test_the_manifest_says_what_made_the_results(tmp_path: Path) -> None:
     assert manifest["seed"] == 3
     assert manifest["versions"]["headstart"] == hs.__version__
     assert set(manifest["versions"]) >= {"python", "numpy", "numba", "xarray"}
-    assert manifest["seconds"]["work"] > 0
+    assert manifest["seconds"] > 0
     assert manifest["commit"] is None or len(manifest["commit"]) >= 40
-    assert not (tmp_path / "shards").exists()
+    assert manifest["sources"]["versions"].keys() == {"numpy", "scipy", "numba"}
 
 
 def test_a_shard_is_a_simulation_with_its_own_seed() -> None:
@@ -236,10 +246,10 @@ def test_shards_have_different_streams() -> None:
 
 
 def test_the_last_environment_is_kept_and_only_for_its_settings() -> None:
-    first = shards._environment(SEQUENCE)
-    assert shards._environment(TESTED) is first
+    first = shards.environment_of(SEQUENCE)
+    assert shards.environment_of(TESTED) is first
     other = replace(SEQUENCE, environment=replace(SEQUENCE.environment, settings={"dimension": 4}))
-    assert shards._environment(other) is not first
+    assert shards.environment_of(other) is not first
 
 
 def test_a_scheduler_that_does_not_answer_is_named(tmp_path: Path) -> None:
@@ -248,21 +258,11 @@ def test_a_scheduler_that_does_not_answer_is_named(tmp_path: Path) -> None:
         runner.run(SEQUENCE, tmp_path, scheduler="nowhere")
 
 
-def test_an_interrupt_that_was_dropped_still_stops_the_run(tmp_path: Path) -> None:
-    told = []
-
-    def drop(done: int, total: int) -> None:
-        if done == 0:
-            return
-        told.append(done)
-        # As inside a weak reference's callback, where Python prints an exception and goes on.
-        with contextlib.suppress(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        runner.run(SEQUENCE, tmp_path, workers=1, progress=drop)
-    first = SEQUENCE.shard * len(shards.agents(SEQUENCE)) * SEQUENCE.tasks * SEQUENCE.horizon
-    assert told[-1] == first  # the shard that was under way is kept
-    assert StudyFolder(tmp_path).shard(0).exists()
-    assert signal.getsignal(signal.SIGINT) is before
+def test_a_damaged_piece_is_named(tmp_path: Path) -> None:
+    small = replace(SEQUENCE, replications=2)
+    runner.run(small, tmp_path, workers=1)
+    (tmp_path / "results.nc").unlink()
+    damaged = next(tmp_path.glob("pieces/*/*.npz"))
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    with pytest.raises(ValueError, match=f"{damaged.name} is damaged"):
+        runner.run(small, tmp_path, workers=1)

@@ -1,9 +1,10 @@
 """Results are never stale: what depends on changed code or data is played again, and said so."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,8 +70,6 @@ def file(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "mine.py").write_text(MINE)
     (tmp_path / "helper.py").write_text(HELPER.format(0))
     (tmp_path / "another.py").write_text("a = 1\n")
-    (tmp_path / "not-a-package").mkdir()
-    (tmp_path / "not-a-package" / "never_imported.py").write_text("a = 1\n")
     yield tmp_path / "study.toml"
     for name in ("mine", "helper"):
         sys.modules.pop(name, None)
@@ -92,11 +91,7 @@ def test_own_classes_are_found_beside_the_study_file(file: Path) -> None:
     assert found["learner"].to_numpy().tolist() == ["ITL", "mine"]
     assert told == []
     assert sys.path == before
-    assert sources(from_file(file))["learners"]["mine"].keys() == {
-        "mine.py",
-        "helper.py",
-        "another.py",
-    }
+    assert sources(from_file(file))["learners"]["mine"].keys() == {"mine.py", "helper.py"}
     assert "ITL" not in sources(from_file(file))["learners"]
 
 
@@ -105,12 +100,15 @@ def test_edited_code_is_played_again_and_nothing_else(file: Path) -> None:
     # Of the same length and within the same second, where Python's own cache sees no edit.
     (file.parent / "helper.py").write_text(HELPER.format(1))
     second, told = _run(file, workers=2)
-    assert told == ["helper.py changed since the results were made: mine is played again."]
+    assert told == [
+        "helper.py changed since the results were made.",
+        "mine: 2 of 2 parts are played.",
+    ]
     assert _reward(first, "mine") != _reward(second, "mine")
     xr.testing.assert_identical(
         first["reward"].sel(learner="ITL"), second["reward"].sel(learner="ITL")
     )
-    (file.parent / "not-a-package" / "never_imported.py").write_text("a = 2\n")
+    (file.parent / "another.py").write_text("a = 2\n")  # which nothing imports
     again, told = _run(file)
     assert told == []
     assert again.identical(second)
@@ -123,7 +121,7 @@ def test_edited_code_is_played_again_and_nothing_else(file: Path) -> None:
 def test_shards_of_other_code_are_not_joined(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     play = play_agents
 
-    def stop(*given: object) -> xr.Dataset:
+    def stop(*given: object) -> dict[str, Any]:
         if given[1] == 1:
             raise KeyboardInterrupt
         return play(*given)  # type: ignore[arg-type]
@@ -173,24 +171,32 @@ def test_a_replaced_file_of_ratings_is_played_again(
     write(2)
     told: list[str] = []
     second = runner.run(study, tmp_path / "out", workers=1, notify=told.append)
-    assert told == [
-        "ratings.csv changed since the results were made: all learners are played again."
-    ]
+    assert told == ["ratings.csv changed since the results were made."]
     assert not first["reward"].equals(second["reward"])
     assert second.identical(runner.run(study, tmp_path / "fresh", workers=1))
 
 
-def test_other_code_of_headstart_plays_all_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "value", "what"),
+    [
+        ("code_digest", lambda: "other", "headstart's own code"),
+        ("version", lambda name: f"{name} 99", "numpy, scipy, numba"),
+    ],
+)
+def test_other_code_and_other_libraries_play_all_again(
+    name: str,
+    value: Callable[..., str],
+    what: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     small = replace(SEQUENCE, replications=2)
     first = runner.run(small, tmp_path, workers=1)
-    monkeypatch.setattr("headstart.studies.digests.code_digest", lambda: "other")
+    monkeypatch.setattr(f"headstart.studies.digests.{name}", value)
     told: list[str] = []
     second = runner.run(small, tmp_path, workers=1, notify=told.append)
-    assert told == [
-        "headstart's own code changed since the results were made: all learners are played again."
-    ]
+    assert told == [f"{one} changed since the results were made." for one in what.split(", ")]
+    assert len(list(tmp_path.glob("pieces/*/*.npz"))) == 2 * len(small.agents())
     np.testing.assert_array_equal(first["regret"], second["regret"])
 
 
@@ -228,15 +234,15 @@ def test_a_start_that_failed_does_not_block_its_folder(tmp_path: Path) -> None:
     assert found.identical(runner.run(small, tmp_path / "fresh", workers=1))
 
 
-@pytest.mark.parametrize("kept", [[], ["study.toml"], ["study.toml", "shards"]])
+@pytest.mark.parametrize("kept", [[], ["study.toml"], ["study.toml", "pieces"]])
 def test_a_folder_that_was_killed_early_is_not_stuck(kept: list[str], tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     if "study.toml" in kept:
         (out / "study.toml").write_text(replace(SEQUENCE, seed=7).to_toml())
-    if "shards" in kept:
-        (out / "shards").mkdir()
-        (out / "shards" / ".00000.nc.abc.part").write_bytes(b"half")
+    if "pieces" in kept:
+        (out / "pieces" / "00").mkdir(parents=True)
+        (out / "pieces" / "00" / "00.1.part").write_bytes(b"half")
     small = replace(SEQUENCE, replications=2)
     assert runner.run(small, out, workers=1).sizes["replication"] == 2
 
@@ -282,16 +288,30 @@ def test_modules_of_one_name_in_two_folders_are_told_apart(tmp_path: Path) -> No
     sys.modules.pop("twin_module")
 
 
-def test_all_python_files_of_the_folder_count(tmp_path: Path) -> None:
-    for name in ("bundle/__init__.py", "bundle/inner/near.py", "beside_the_bundle.py"):
+def test_what_a_module_imports_counts_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "study/bundle/__init__.py": "",
+        "study/bundle/inner/__init__.py": "from . import relative",
+        "study/bundle/inner/near.py": "def late():\n    from ..above import name",
+        "study/bundle/inner/relative.py": "import importlib\nimportlib.import_module('by_text')",
+        "study/bundle/above.py": "import elsewhere.part as other, numpy",
+        "study/bundle/unused.py": "",
+        "study/by_text.py": "import bundle.inner.near, json",
+        "study/beside.py": "",
+        "editable/elsewhere/__init__.py": "",
+        "editable/elsewhere/part.py": "",
+        "editable/elsewhere/unused.py": "",
+    }
+    for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("")
-    for name in (".venv/lib/installed.py", "bundle/__pycache__/near.py", "bundle/data.txt"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("")
-    with own_code.importable(tmp_path):
-        files = own_code.source_files("bundle.inner.near")
-    assert set(files) == {"bundle/__init__.py", "bundle/inner/near.py", "beside_the_bundle.py"}
+        (tmp_path / name).write_text(text)
+    monkeypatch.syspath_prepend(tmp_path / "editable")
+    with own_code.importable(tmp_path / "study"):
+        found = own_code.source_files("bundle.inner.near")
+    counted = {name.partition("/")[2] for name in files}
+    assert set(found) == counted - {"bundle/unused.py", "beside.py", "elsewhere/unused.py"}
     assert own_code.source_files("no_such_module") == {}
     assert own_code.source_files("headstart.policies.oful") == {}
     # Of an installed package its own files, not those of others beside it.
@@ -376,12 +396,11 @@ def test_an_edited_class_of_every_kind_is_played_again(spec: str | None, tmp_pat
             results, told = _run(file)
             rewards.append(_reward(results, "mine"))
             assert bool(told) == bool(number)
-            assert all(sentence.startswith("own_helper.py changed") for sentence in told)
+            assert [one.split()[0] for one in told[:1]] == ["own_helper.py"] * number
         assert rewards[0] != rewards[1]
         (tmp_path / "own_parts.py").write_text(OWN + "\n# Edited.\n")
         _, told = _run(file)
-        assert len(told) == 1
-        assert told[0].startswith("own_parts.py changed")
+        assert told == ["own_parts.py changed since the results were made."]
         _, told = _run(file)
         assert told == []
     finally:
@@ -473,9 +492,7 @@ def test_an_editable_package_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     first, _ = _run(file)
     (package / "helper.py").write_text(HELPER.format(1))
     second, told = _run(file)
-    assert told == [
-        "editable_package/helper.py changed since the results were made: mine is played again."
-    ]
+    assert told[0] == "editable_package/helper.py changed since the results were made."
     assert _reward(first, "mine") != _reward(second, "mine")
     for name in [name for name in sys.modules if name.startswith("editable_package")]:
         del sys.modules[name]

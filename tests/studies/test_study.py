@@ -11,7 +11,7 @@ import pytest
 import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.studies.tiny import SEQUENCE, TESTED
+from tests.studies.tiny import SEQUENCE, TESTED, play_shard
 
 import headstart as hs
 import headstart.environments
@@ -20,7 +20,6 @@ import headstart.priors
 from headstart.paper.studies import lastfm, movielens, synthetic
 from headstart.specs import Spec
 from headstart.studies.comparisons import default_reference
-from headstart.studies.shards import play_shard
 from headstart.studies.study import LearnerSpec, Study
 from headstart.studies.toml import from_file, from_toml
 
@@ -75,7 +74,6 @@ def test_toml_round_trip(
     back = from_toml(study.to_toml())
     assert back == study
     assert back.about == study.about
-    assert back.digest == study.digest
     assert pickle.loads(pickle.dumps(study)) == study
 
 
@@ -106,12 +104,6 @@ def test_an_agent_is_a_learner_of_a_study() -> None:
 @pytest.mark.parametrize("study", [synthetic(), lastfm(), movielens(), SEQUENCE, TESTED])
 def test_named_studies_round_trip(study: Study) -> None:
     assert from_toml(study.to_toml()) == study
-
-
-def test_digest_follows_the_numbers_and_not_the_name() -> None:
-    assert replace(SEQUENCE, name="other").digest == SEQUENCE.digest
-    assert replace(SEQUENCE, seed=4).digest != SEQUENCE.digest
-    assert replace(SEQUENCE, shard=3).digest != SEQUENCE.digest
 
 
 def _broken(**changes: object) -> str:
@@ -235,7 +227,6 @@ def test_published_methods_play_as_their_functions_do() -> None:
     policy = hs.policies.BayesUCB(z=2.0)
     environment = hs.environments.Synthetic(dimension=3)
     objects = Study.of(
-        "methods",
         environment,
         [
             hs.learners.ada_ts(task_variance=1.0),
@@ -287,4 +278,4 @@ def test_a_study_of_objects_is_made_with_of() -> None:
         pass
 
     with pytest.raises(ValueError, match="Local must be defined in a module that others can"):
-        Study.of("m", Local(), [learner], horizon=3)
+        Study.of(Local(), [learner], horizon=3)

@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
+import xarray as xr
+
 from headstart.specs import Spec
+from headstart.studies.shards import joined, play_agents
 from headstart.studies.study import LearnerSpec, Study
 
 SWEPT = {"regularization": "@regularization"}
@@ -44,3 +47,9 @@ SEQUENCE = Study(
 TESTED = replace(
     SEQUENCE, name="tested", protocol="train-then-test", training_tasks=(0, 2), test_tasks=2
 )
+
+
+def play_shard(study: Study, number: int) -> xr.Dataset:
+    """The results of one shard."""
+    found = play_agents(study, number, list(study.agents()))
+    return joined(study, lambda agent, _: found[agent], [number])

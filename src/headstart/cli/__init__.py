@@ -33,21 +33,22 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Linear bandits that start warm."""
+    """Contextual bandits without a cold start."""
 
 
+# In the order in which people need them: a first look, an application, the service, studies.
 app.command()(demo)
-app.command()(bound)
-app.command()(diagnose)
-app.command()(reproduce)
-app.command()(run)
-app.command()(report)
-app.add_typer(data.app, name="data")
 app.add_typer(features.app, name="features")
 app.command()(fit)
-app.command()(compile)
+app.command()(serve)
+app.add_typer(keys.app, name="keys")
 app.command()(backup)
 app.command()(restore)
 app.command()(migrate)
-app.command()(serve)
-app.add_typer(keys.app, name="keys")
+app.command()(run)
+app.command()(report)
+app.command()(diagnose)
+app.command()(reproduce)
+app.add_typer(data.app, name="data")
+app.command()(bound)
+app.command()(compile)

@@ -26,16 +26,16 @@ def bound(
         float | None, typer.Option(help="S, the largest norm of a parameter; √Var_0 unless given.")
     ] = None,
     n_tasks: Annotated[int, typer.Option(min=1, help="The largest N to plot.")] = 100,
-    output: Annotated[
-        Path, typer.Option(help="The file of the figure: .png, .svg or .pdf.")
-    ] = Path("out/bound.png"),
+    out: Annotated[Path, typer.Option(help="The file of the figure: .png, .svg or .pdf.")] = Path(
+        "out/bound.png"
+    ),
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print the bounds of the theory with their constants, and plot them against λ and N."""
+    """Compute and plot the paper's bounds on regret."""
     from headstart.plotting import bounds
 
-    check_figure(output)
+    check_figure(out)
     try:
         study = bounds.BoundStudy(
             dimension=dimension,
@@ -50,19 +50,19 @@ def bound(
     except ValueError as error:
         raise WrongInput(str(error)) from error
     computed = study.table()
-    bounds.plot(study, n_tasks, output)
+    bounds.plot(study, n_tasks, out)
     if as_json:
         print_json(
             {
                 "bounds": [stated.plain() for stated in computed.bounds],
                 "trivial": study.trivial_bound,
                 "not_covered": list(computed.violated),
-                "figure": str(output),
+                "figure": str(out),
             }
         )
     elif not quiet:
         _print(study, computed)
-        typer.echo(f"Figure: {output}")
+        typer.echo(f"Figure: {out}")
 
 
 def _print(study: "BoundStudy", computed: "BoundTable") -> None:

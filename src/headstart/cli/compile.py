@@ -27,7 +27,7 @@ def compile(  # noqa: A001 - the name of the command
         bool, typer.Option("--check", help="Compile nothing; fail if anything is not compiled.")
     ] = False,
 ) -> None:
-    """Compile everything ahead of time, for instance when an image is built."""
+    """Compile everything ahead of time."""
     start = time.perf_counter()
     outcomes = _check() if check else _compile()
     for outcome in outcomes:

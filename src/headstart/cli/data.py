@@ -23,7 +23,7 @@ def fetch(
         str | None, typer.Option(help="Another address of the archive, such as a mirror.")
     ] = None,
 ) -> None:
-    """Download a data set from its publisher, check its contents, and store it."""
+    """Download a data set from its publisher and check it."""
     from headstart.datasets import download
     from headstart.datasets.published import PUBLISHED, find, load
 

@@ -32,16 +32,16 @@ def demo(
     *,
     replications: Annotated[int, typer.Option(min=2, help="Independent repetitions.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
-    output: Annotated[
-        Path, typer.Option(help="The file of the figure: .png, .svg or .pdf.")
-    ] = Path("out/demo.png"),
+    out: Annotated[Path, typer.Option(help="The file of the figure: .png, .svg or .pdf.")] = Path(
+        "out/demo.png"
+    ),
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run the paper's synthetic benchmark, with headstart's own learner added."""
+    """Run the paper's synthetic benchmark with headstart added."""
     from headstart.paper.demo import learner_totals, play_demo, plot_demo
 
-    check_figure(output)
+    check_figure(out)
     notes = Console(stderr=True, quiet=quiet)
     with (
         said_compilation(notes),
@@ -59,18 +59,18 @@ def demo(
             return lambda done, total: bar.update(line, completed=done, total=total)
 
         results = play_demo(replications=replications, seed=seed, progress=progress)
-    plot_demo(results, output)
+    plot_demo(results, out)
     totals = {name: list(learner_totals(result)) for name, result in results.items()}
     if as_json:
         found = {name: [asdict(of) for of in some] for name, some in totals.items()}
-        print_json({**found, "figure": str(output)})
+        print_json({**found, "figure": str(out)})
     elif not quiet:
         console = Console()
         for name, some in totals.items():
             console.print(_table(name, some))
         console.print(f"± is one standard error over {replications} replications (seed {seed}).")
         console.print(_EXPLANATION)
-        console.print(f"Figure: {output}")
+        console.print(f"Figure: {out}")
         console.print(_NEXT)
 
 

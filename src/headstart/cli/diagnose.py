@@ -28,7 +28,6 @@ def diagnose(
         Path | None,
         typer.Option(
             "--out",
-            "--output",
             help="Folder of the page and its figures.",
             show_default="FOLDER/diagnosis, without RESULTS out/diagnosis",
         ),
@@ -47,7 +46,7 @@ def diagnose(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a page: whether a warm start reduces regret, which estimator is best, and why."""
+    """Report whether a warm start reduces regret, and why."""
     from headstart.cli.output import progress_bar
     from headstart.diagnosis import Diagnosis, answers, page
     from headstart.diagnosis.recorder import record_synthetic

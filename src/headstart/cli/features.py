@@ -27,7 +27,7 @@ def infer(
         list[str] | None, typer.Option(help="A column to leave out. Repeatable.")
     ] = None,
 ) -> None:
-    """Propose a schema: JSON to standard output, reasons to standard error."""
+    """Propose a schema as JSON, with reasons on standard error."""
     from headstart import Features
 
     try:
@@ -42,7 +42,7 @@ def infer(
 
 @app.command()
 def show(schema: Schema) -> None:
-    """Print the columns of a schema, group by group, and how many there are."""
+    """Print the columns of a schema, group by group."""
     try:
         features = read_schema(schema)
     except ValueError as error:

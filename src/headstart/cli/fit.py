@@ -106,7 +106,7 @@ def fit(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn a warm start from logged rewards, and save the bandit."""
+    """Learn a warm start from a log, and save the bandit."""
     from headstart.cli.output import print_json
     from headstart.cli.settings import names_of
 

@@ -22,7 +22,7 @@ def report(
             show_default="none",
         ),
     ] = None,
-    against: Annotated[
+    reference: Annotated[
         str | None,
         typer.Option(
             help="The learner to compare others with.",
@@ -36,7 +36,7 @@ def report(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the report of a study: Markdown and HTML, figures, tables and the manifest."""
+    """Write the report of a study as Markdown and HTML."""
     from headstart.plotting.study_report import write_study_report
 
     place = folder / "report" if out is None else out
@@ -48,7 +48,7 @@ def report(
                 folder,
                 place,
                 values=at or (),
-                against=against,
+                reference=reference,
                 trained=trained,
                 all_pairs=all_pairs,
             )

@@ -46,7 +46,7 @@ def reproduce(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Play the paper's experiments again: figures, tables and a verdict on every claim."""
+    """Repeat the paper's experiments, with a verdict per claim."""
     from headstart.cli.output import progress_bar
     from headstart.paper.readings import SECTIONS
     from headstart.paper.report import reproduce as run_and_report

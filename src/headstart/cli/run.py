@@ -41,7 +41,7 @@ def run(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run, resume or extend a study: labelled arrays, a table and a figure."""
+    """Run, resume or extend a study from a TOML file."""
     from headstart.plotting.study_figures import plot_overview
     from headstart.studies import runner
     from headstart.studies.summary import plain, summarise

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from headstart import checks, kernels
 from headstart.arrays import Booleans, Floats
 from headstart.core.statistics import TaskStatistics
+from headstart.habits import hinted
 from headstart.kernels import Components, state
 
 
@@ -93,6 +94,7 @@ class Mixture:
         )
 
 
+@hinted
 @dataclass(frozen=True, eq=False)
 class Prior:
     """Where a task starts: a bias h and a regularization Λ, w ~ N(h, s²Λ⁻¹).
@@ -199,6 +201,42 @@ class Prior:
     ) -> Prior:
         """The prior with h = 0 and λ or Λ of shape (…) or (…, d, d)."""
         return cls(np.zeros((*lead, dimension)), np.asarray(regularization, dtype=np.float64))
+
+    @classmethod
+    def normal(cls, mean: ArrayLike, covariance: ArrayLike, *, noise_scale: float = 1.0) -> Prior:
+        """The prior w ~ N(mean, covariance), for rewards whose noise has a known scale s.
+
+        Parameters
+        ----------
+        mean : array_like of shape (…, d)
+            h.
+        covariance : array_like of shape (d, d) or (…, d, d)
+            Σ, symmetric and positive definite: Λ = s²Σ⁻¹.
+        noise_scale : float, default 1.0
+            s.
+
+        Returns
+        -------
+        Prior
+
+        Examples
+        --------
+        >>> prior = hs.Prior.normal([1.0, 0.0], [[0.25, 0.0], [0.0, 1.0]], noise_scale=0.5)
+        >>> prior.regularization
+        array([[1.  , 0.  ],
+               [0.  , 0.25]])
+        """
+        bias = checks.floats("mean", mean)
+        given = checks.floats("covariance", covariance)
+        dimension = bias.shape[-1] if bias.ndim else 1
+        if given.shape not in {(dimension, dimension), (*bias.shape, dimension)}:
+            raise ValueError(
+                f"covariance must have shape (d, d) = {(dimension, dimension)}, got {given.shape}"
+            )
+        checks.positive_definite("covariance", given)
+        scale = checks.positive("noise_scale", noise_scale)
+        inverse = np.linalg.inv(given)
+        return cls(bias, scale**2 * (inverse + inverse.mT) / 2.0, np.asarray(scale))
 
     @property
     def dimension(self) -> int:

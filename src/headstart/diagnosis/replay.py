@@ -5,7 +5,8 @@ statistics and parameter. These are far larger, but follow from the study and it
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -14,11 +15,10 @@ from headstart import own_code
 from headstart.diagnosis.recorder import record
 from headstart.interfaces import Environment
 from headstart.progress import Progress
-from headstart.simulation.agent import AnyAgent
 from headstart.studies.comparisons import playing
-from headstart.studies.digests import changed_files, sources
+from headstart.studies.digests import changed, sources
 from headstart.studies.results import at_best, measured, totals
-from headstart.studies.shards import SweptLearners, shard_replications, shard_seed
+from headstart.studies.shards import build_agents, shard_seed
 from headstart.studies.study import Study
 from headstart.studies.toml import from_toml
 
@@ -98,18 +98,13 @@ def _replay_shard(
     number: int,
     progress: Progress,
 ) -> xr.Dataset:
-    swept = SweptLearners(study, environment)
     # A learner's name in the study determines its random stream.
-    names = swept.names(regularization)
-
-    def chosen(prepared: Environment) -> Sequence[AnyAgent]:
-        return swept.build(prepared, only=names)
-
-    replications = shard_replications(study, number)
+    names = {study.agent(one, regularization[one.name]): one.name for one in study.learners}
+    replications = study.in_shard(number)
     n_tasks = study.tasks if study.protocol == "sequence" else max(*study.training_tasks, 2)
     recorded = record(
         environment,
-        chosen,
+        partial(build_agents, study, environment, names),
         n_tasks=n_tasks,
         horizon=study.horizon,
         noise_scale=_noise_scale(study, environment),
@@ -147,7 +142,7 @@ def _check_sources(study: Study, results: xr.Dataset) -> None:
     before = json.loads(str(results.attrs.get("sources", "{}")))
     if before:
         now = sources(study)
-        names = changed_files(before | {"headstart": now["headstart"]}, now)
+        names = changed(before | {"headstart": now["headstart"]}, now)
         if names:
             raise ValueError(
                 f"{', '.join(names)} changed since the results were made; run the study again first"

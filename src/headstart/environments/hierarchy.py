@@ -11,8 +11,10 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.task import Task
 from headstart.environments import rewards
+from headstart.habits import hinted
 
 
+@hinted
 @dataclass(frozen=True, kw_only=True)
 class Hierarchy:
     """The model of Meta-TS, AdaTS and HierTS: h ~ N(0, κ²I) once per replication, w ~ N(h, τ²I).

@@ -16,8 +16,10 @@ from headstart.environments.task_distributions import (
     TaskDistribution,
     covariance_root,
 )
+from headstart.habits import hinted
 
 
+@hinted
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Synthetic:
     """Tasks of a distribution, and arms (q_k + g)/‖q_k + g‖ around columns of an orthonormal basis.

@@ -11,6 +11,7 @@ import math
 from numpy.typing import ArrayLike
 
 from headstart import checks
+from headstart.habits import hints
 from headstart.interfaces import Policy
 from headstart.learners.meta_ts import MetaTS
 from headstart.policies import BayesUCB, Thompson
@@ -20,6 +21,7 @@ from headstart.simulation.learner import Learner
 _POLICY = BayesUCB()
 
 
+@hints()
 def lin_ts(
     *,
     noise_variance: float = 1.0,
@@ -53,6 +55,7 @@ def lin_ts(
     return Learner(name, policy, Fixed.zero(regularization=noise_variance / prior_variance))
 
 
+@hints()
 def bayes_oracle(
     *,
     mean_parameter: ArrayLike,
@@ -90,6 +93,7 @@ def bayes_oracle(
     return Learner(name, policy, prior)
 
 
+@hints()
 def meta_ts(
     *,
     noise_variance: float = 1.0,
@@ -123,6 +127,7 @@ def meta_ts(
     )
 
 
+@hints()
 def ada_ts(
     *,
     noise_variance: float = 1.0,
@@ -155,6 +160,7 @@ def ada_ts(
     return Learner(name, Thompson(), known)
 
 
+@hints()
 def hier_bayes_ucb(
     *,
     noise_variance: float = 1.0,
@@ -189,6 +195,7 @@ def hier_bayes_ucb(
     return Learner(name, policy, known)
 
 
+@hints()
 def headstart(*, policy: Policy = _POLICY, name: str = "headstart") -> Learner:
     """Our own, without settings: the mean task, its variance and the noise are all learned.
 

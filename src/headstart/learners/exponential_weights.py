@@ -6,9 +6,11 @@ from typing import Literal
 
 from numpy.typing import ArrayLike
 
+from headstart.habits import hints
 from headstart.learners.meta_lin_exp3 import MetaLinEXP3
 
 
+@hints()
 def lin_exp3(
     *, n_tasks: int = 20, arm_bound: ArrayLike | None = None, name: str = "LinEXP3"
 ) -> MetaLinEXP3:
@@ -35,6 +37,7 @@ def lin_exp3(
     return MetaLinEXP3(name=name, start="none", n_tasks=n_tasks, arm_bound=arm_bound)
 
 
+@hints()
 def meta_lin_exp3(
     *,
     n_tasks: int = 20,

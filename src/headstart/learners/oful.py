@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from headstart.habits import hints
 from headstart.interfaces import Policy
 from headstart.policies import OFUL
 from headstart.priors import Average, Fixed, Pooled, SingleModel
@@ -40,6 +41,7 @@ def paper_learners(
     ]
 
 
+@hints()
 def itl(*, regularization: ArrayLike = 1.0, policy: Policy = _OFUL, name: str = ITL) -> Learner:
     """ITL, independent task learning: OFUL from zero in every task (Abbasi-Yadkori et al., 2011).
 
@@ -64,6 +66,7 @@ def itl(*, regularization: ArrayLike = 1.0, policy: Policy = _OFUL, name: str = 
     return Learner(name, policy, Fixed.zero(regularization=regularization))
 
 
+@hints()
 def oracle(
     *,
     mean_parameter: ArrayLike,
@@ -96,6 +99,7 @@ def oracle(
     return Learner(name, policy, Fixed(bias=mean_parameter, regularization=regularization))
 
 
+@hints()
 def avg_oful(
     *,
     regularization: ArrayLike = 1.0,
@@ -131,6 +135,7 @@ def avg_oful(
     return Learner(name, policy, prior)
 
 
+@hints()
 def rr_oful(
     *,
     regularization: ArrayLike = 1.0,
@@ -166,6 +171,7 @@ def rr_oful(
     return Learner(name, policy, prior)
 
 
+@hints()
 def pooled_oful(
     *, regularization: float = 1.0, policy: Policy = _OFUL, name: str = "pooled"
 ) -> Learner:

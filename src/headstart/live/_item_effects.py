@@ -14,7 +14,7 @@ variance. So item effects change neither tasks nor their prior, and nothing at a
 
 import json
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -69,17 +69,23 @@ def is_kept(item: object) -> bool:
     return isinstance(item, str | int | np.integer)
 
 
-def _with(rows: ItemRows, more: ItemRows, weight: float) -> dict[Hashable, Floats]:
-    """Sums with others added, or with a negative weight subtracted."""
-    added = dict(rows)
+def check_item(item: Hashable) -> None:
+    """Raise for an id by which rewards are not counted."""
+    if not is_kept(item):
+        raise ValueError(
+            f"item must be text, a number or a tuple of these, got {checks.short(item)}"
+        )
+
+
+def _add(rows: dict[Hashable, Floats], more: ItemRows, weight: float) -> None:
+    """Add to sums, or with a negative weight subtract from them."""
     for item, row in more.items():
-        old = added.get(item)
+        old = rows.get(item)
         new = weight * row if old is None else old + weight * row
         if new[NUMBER] > (0.0 if old is None else _ROUNDING * old[NUMBER]):
-            added[item] = new
+            rows[item] = new
         else:
-            added.pop(item, None)
-    return added
+            rows.pop(item, None)
 
 
 class ItemCounts:
@@ -140,15 +146,16 @@ class ItemSums:
         """The sums of no reward."""
         return cls({}, TaskStatistics.zeros(dimension))
 
-    def counted(self, task: TaskStatistics, weight: float) -> "ItemSums":
-        """The sums with a task of this weight added, or with a negative weight subtracted."""
-        rows = items_of(task)
-        if not rows:
+    def counted(self, parts: Iterable[tuple[TaskStatistics, float]]) -> "ItemSums":
+        """The sums with tasks added with these weights; with weights below 0, subtracted."""
+        parts = [(task, weight) for task, weight in parts if items_of(task)]
+        if not parts:
             return self
-        added = _with(self.rows, rows, weight)
-        if not added:
-            return ItemSums.empty(task.dimension)
-        return ItemSums(added, _sum(self.tasks, task, weight))
+        rows, tasks = dict(self.rows), self.tasks
+        for task, weight in parts:
+            _add(rows, items_of(task), weight)
+            tasks = _sum(tasks, task, weight)
+        return ItemSums(rows, tasks) if rows else ItemSums.empty(self.tasks.dimension)
 
     def scaled(self, factor: float) -> "ItemSums":
         """The sums with every task counting less."""
@@ -157,7 +164,9 @@ class ItemSums:
 
     def merged(self, other: "ItemSums") -> "ItemSums":
         """The sums over the tasks of both."""
-        return ItemSums(_with(self.rows, other.rows, 1.0), _sum(self.tasks, other.tasks, 1.0))
+        rows = dict(self.rows)
+        _add(rows, other.rows, 1.0)
+        return ItemSums(rows, _sum(self.tasks, other.tasks, 1.0))
 
     def arrays(self) -> dict[str, Floats]:
         """As arrays for a file, and the ids in the order of the rows; no arrays if it is empty."""
@@ -276,7 +285,7 @@ class ItemEffects:
         return {item: i for i, item in enumerate(self.ids)}
 
     @cached_property
-    def _known(self) -> dict[int, tuple[Sequence[Hashable], int, Integers]]:
+    def _known(self) -> dict[int, tuple[Sequence[Hashable], Integers]]:
         return {}
 
     def effect(self, item: Hashable) -> float:
@@ -290,13 +299,14 @@ class ItemEffects:
     def _places(self, ids: Sequence[Hashable]) -> Integers:
         """Where items are, (K,); −1 for new ones."""
         known = self._known.get(id(ids))
-        if known is not None and known[0] is ids and known[1] == len(ids):
-            return known[2]
+        if known is not None and known[0] is ids:
+            return known[1]
         index = self.index
         places = np.fromiter((index.get(item, -1) for item in ids), np.int64, len(ids))
-        if len(self._known) >= _LISTS:
-            self._known.clear()
-        self._known[id(ids)] = ids, len(ids), places
+        if isinstance(ids, tuple):  # of a catalogue, which many decisions have
+            if len(self._known) >= _LISTS:
+                self._known.clear()
+            self._known[id(ids)] = ids, places
         return places
 
     def read(self, features: Floats, ids: Sequence[Hashable]) -> tuple[Floats, Floats]:

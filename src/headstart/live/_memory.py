@@ -16,6 +16,7 @@ from headstart.arrays import Floats, Integers
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import n_about
 from headstart.kernels import state as columns
+from headstart.live._item_effects import ItemEffects
 from headstart.live._population import Change, Contribution, Population, Start, State
 from headstart.live._rows import (
     AS_IT_IS,
@@ -88,10 +89,11 @@ class Memory:
         return slot
 
     def _open_new(self, name: Name) -> int:
-        if self.inline:
+        if not self.inline:
+            if self._changed:
+                self.request()
+        elif self.population.is_due(len(self._changed)):
             self.bring_up_to_date()
-        elif self._changed:
-            self.request()
         population, about = self.population, self.tasks.abouts.get(name)
         start = population.start_with(about)
         if not start.is_finite:
@@ -120,7 +122,7 @@ class Memory:
             yield
             return
         if name in tasks:
-            self._count_again(name)
+            self._note_about(name)
         slot = tasks.slots.get(name)
         before = None if slot is None else tasks.rows[slot].copy()
         tasks.abouts[name] = array
@@ -143,7 +145,7 @@ class Memory:
         """`knowing`, if there is side information."""
         return nullcontext() if about is None else self.knowing(name, about)
 
-    def _count_again(self, name: Name) -> None:
+    def _note_about(self, name: Name) -> None:
         """Note that a task must be counted again because its side information became known."""
         row = self.tasks.row(name)
         if row[COUNTED] == AS_IT_IS:
@@ -269,7 +271,7 @@ class Memory:
         self.population.count(self.collect(len(self._changed)))
         self._clear_in_flight()
         self.generation += 1
-        self._learn_scales()
+        self._count_again_if_due()
 
     def collect(self, limit: int) -> list[Change]:
         """Up to `limit` changes, which are in flight from now on."""
@@ -307,11 +309,11 @@ class Memory:
         self._in_flight.clear()
         self.generation += 1
 
-    def install(self, state: State, start: Start) -> None:
+    def install(self, state: State, start: Start, effects: ItemEffects | None) -> None:
         """Install the memory that was computed for the changes in flight."""
-        self.population.install(state, start)
+        self.population.install(state, start, effects)
         self._clear_in_flight()
-        self._learn_scales()
+        self._count_again_if_due()
 
     def _clear_in_flight(self) -> None:
         """Note that the changes in flight are in the memory, except for tasks without rewards."""
@@ -320,15 +322,24 @@ class Memory:
         for name in gone:
             self.tasks.drop_empty(name)
 
-    def _learn_scales(self) -> None:
-        """Learn the features' scales, once; if they are far apart, all open tasks move."""
-        if not self.population.wants_scales:
+    def _count_again_if_due(self) -> None:
+        """Count everything again to learn scales, once, or if the sums have too few digits left.
+
+        If the scales are far apart, all open tasks move.
+        """
+        population = self.population
+        worn = population.state.is_worn and not self.tasks.n_from_logs
+        if not (population.wants_scales or worn):
             return
         marked = ((name, self._marked(name)) for name in self.tasks.all_names())
         counted = {name: contribution for name, contribution in marked if contribution is not None}
-        if self.population.learn_scales(counted, self.tasks.feature_names.all):
+        if population.wants_scales and population.learn_scales(
+            counted, self.tasks.feature_names.all
+        ):
             for name in list(self.tasks.slots):
                 self.move(name)
+        elif worn:
+            population.recount(counted)
 
     def forget(self, name: Name) -> None:
         """Forget a task, what it has pending, and what the memory counts for it."""
@@ -378,8 +389,8 @@ class Memory:
                 row[COUNTED_AT] = now - age * new
             else:
                 task = self.tasks.statistics(name)
-                without = population.counted(population.state, task, 2.0**-age, -1)
-                population.install(population.counted(without, task, 1.0, 1))
+                parts = [(task, -(2.0**-age)), (task, 1.0)]
+                population.install(population.summed(population.state, parts))
                 row[COUNTED_AT] = now
 
     # What is known of tasks.

@@ -36,13 +36,14 @@ _log = logging.getLogger("headstart.live")
 # factor, once there are a few others: a reward in the wrong unit, not a taste.
 _OUTLYING = 1e3
 _TASKS_TO_COMPARE = 5
-# After tasks are subtracted from a sum, a remainder below this share of it counts as 0.
-_ROUNDING = 1e-12
+# After tasks are subtracted from a sum, a remainder below this share of it counts as 0, and a
+# remainder below the other has too few digits: everything is counted again.
+_ROUNDING, _WORN = 1e-12, 1e-8
 # How many bytes of starts of tasks with side information are cached.
 _STARTS_BYTES = 1 << 24
 # From this many tasks on, a task's own rewards count so little in the prior of all tasks that this
-# serves as the prior of the others too; and a task's prior is old once there are an eighth more
-# tasks.
+# serves as the prior of the others too; and a prior is old once there are an eighth more tasks, or
+# an eighth of them have changed.
 _MANY_TASKS = 32
 _MORE_TASKS = 1.125
 # How many clicks, and how many rewards without one, are added to a rate of clicks.
@@ -88,7 +89,13 @@ class State:
     weight: float = 0.0  # Σ of the tasks' weights: their number where nothing is forgotten
     rounds: float = 0.0  # ΣT and Σq, with the weights
     squares: float = 0.0
+    peak: float = 0.0  # the largest Σq since the sums began: their rounding is a share of it
     items: ItemSums | None = None  # of the tasks that count rewards by item, if any
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether so much was subtracted that what is left has too few digits."""
+        return self.squares < _WORN * self.peak
 
 
 class Population:
@@ -183,17 +190,21 @@ class Population:
         others = self.state.n_tasks - int(counted)
         return self.oldest == 0.0 and not self.bias_moves and others >= max(1.0, 2.0 * prior_tasks)
 
+    def is_due(self, n_changed: int) -> bool:
+        """Whether a new task should wait until this many changed tasks are counted."""
+        n_tasks = self.state.n_tasks
+        return n_tasks < _MANY_TASKS or n_changed >= n_tasks * (_MORE_TASKS - 1.0)
+
     def install(
         self, state: State, start: Start | None = None, effects: ItemEffects | None = None
     ) -> None:
-        """Continue with another memory; its start and item effects may be given with it."""
+        """Continue with another memory; its start may be given with the effects of its items."""
         self.state, self._start, self._starts = state, None, {}
-        if effects is not None:
-            self._effects = state.items, effects
         many = state.n_tasks >= _MANY_TASKS and not self.bias_moves
         self.oldest = (state.n_tasks - 1) / _MORE_TASKS if many else 0.0
         if start is not None:
             self._install_start(start)
+            self._effects = state.items, effects
 
     @property
     def usual_variance(self) -> float:
@@ -216,17 +227,20 @@ class Population:
     @property
     def item_effects(self) -> ItemEffects | None:
         """The effects of items, by the present memory; None if there are none."""
-        return self.effects_of(self.state)
+        sums, effects = self._effects
+        if sums is not self.state.items:
+            effects = self.effects_of(self.state)
+            self._effects = self.state.items, effects
+        return effects
 
     def effects_of(self, state: State) -> ItemEffects | None:
-        """The effects of items, by a memory."""
+        """The effects of items, by a memory. They are those of now if the items are."""
         sums, effects = self._effects
-        if sums is not state.items:
-            effects = None
-            if state.items is not None and self.settings.item_effects:
-                effects = _item_effects.fit(state.items, self.scales)
-            self._effects = state.items, effects
-        return effects
+        if sums is state.items:
+            return effects
+        if state.items is None or not self.settings.item_effects:
+            return None
+        return _item_effects.fit(state.items, self.scales)
 
     def position_now(self) -> float:
         """The position of a contribution: the time, or 0 without a half-life."""
@@ -268,29 +282,41 @@ class Population:
             return state
         ends = [change.after.position for change in changes if change.after is not None]
         state = self.discounted(state, max(ends, default=state.position))
-        for change in changes:
-            for contribution, sign in ((change.before, -1), (change.after, 1)):
-                if contribution is not None:
-                    weight = self.weight(contribution, state.position)
-                    state = self.counted(state, contribution.task, weight, sign)
-        return state
+        return self.summed(
+            state,
+            [
+                (contribution.task, sign * self.weight(contribution, state.position))
+                for change in changes
+                for contribution, sign in ((change.before, -1.0), (change.after, 1.0))
+                if contribution is not None
+            ],
+        )
 
-    def counted(self, state: State, task: TaskStatistics, weight: float, sign: int) -> State:
-        """The memory with a task of this weight added, or with sign −1 subtracted."""
-        if state.n_tasks + sign == 0:
+    def summed(self, state: State, parts: Sequence[tuple[TaskStatistics, float]]) -> State:
+        """The memory with tasks added with these weights; with weights below 0, subtracted."""
+        items = ItemSums.empty(self.layout.dimension) if state.items is None else state.items
+        items = items.counted(parts)
+        for task, weight in parts:
+            state = self._added(state, task, weight)
+        return replace(state, items=items if items.rows and state.n_tasks else None)
+
+    def _added(self, state: State, task: TaskStatistics, weight: float) -> State:
+        n_tasks = state.n_tasks + (1 if weight > 0.0 else -1)
+        if n_tasks == 0:
             return State(self.estimator.empty(self.layout.dimension), state.position)
         totals = np.array([state.weight, state.rounds, state.squares])
-        added = np.array([1.0, float(task.count), float(task.sum_of_squares)])
-        after = totals + sign * weight * added
+        after = totals + weight * np.array([1.0, float(task.count), float(task.sum_of_squares)])
         after[after < _ROUNDING * totals] = 0.0
-        memory = self.estimator.absorb(state.memory, self._scaled(task), sign * weight)
-        items = state.items
-        if _item_effects.items_of(task):
-            items = ItemSums.empty(self.layout.dimension) if items is None else items
-            items = items.counted(task, sign * weight)
-        n_tasks = state.n_tasks + sign
         total, rounds, squares = after.tolist()
-        return State(memory, state.position, n_tasks, total, rounds, squares, items)
+        return State(
+            self.estimator.absorb(state.memory, self._scaled(task), weight),
+            state.position,
+            n_tasks,
+            total,
+            rounds,
+            squares,
+            max(state.peak, squares),
+        )
 
     def refitted(self, state: State) -> State:
         """The memory with a fresh fit, so that no trace of subtracted tasks is left in it."""
@@ -327,6 +353,7 @@ class Population:
             factor * state.weight,
             factor * state.rounds,
             factor * state.squares,
+            factor * state.peak,
             None if state.items is None else state.items.scaled(factor),
         )
 
@@ -344,6 +371,7 @@ class Population:
             one.weight + two.weight,
             one.rounds + two.rounds,
             one.squares + two.squares,
+            max(one.peak, two.peak, one.squares + two.squares),
             items,
         )
 
@@ -362,9 +390,14 @@ class Population:
             return False  # tasks of logs are not kept: the log gave their scales
         if not self.take_scales([contribution.task for contribution in counted.values()], names):
             return False
-        changes = [Change(name, None, contribution) for name, contribution in counted.items()]
-        self.install(self.replaced(self.state, changes))
+        self.recount(counted)
         return True
+
+    def recount(self, counted: Mapping[Name, Contribution]) -> None:
+        """Count everything again, from nothing."""
+        empty = State(self.estimator.empty(self.layout.dimension), self.state.position)
+        changes = [Change(name, None, contribution) for name, contribution in counted.items()]
+        self.install(self.replaced(empty, changes))
 
     def take_scales(self, tasks: Sequence[TaskStatistics], names: Sequence[str]) -> bool:
         """Use the scales of some tasks, if they have enough rewards to learn them.

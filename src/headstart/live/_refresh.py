@@ -120,11 +120,11 @@ class Refresher:
             return False
         new = population.replaced(state, collected)
         start = population.starting_from(new.memory)
-        population.effects_of(new)
+        effects = population.effects_of(new)
         with self._lock:
             if memory.generation != generation:
                 return True  # the memory was replaced meanwhile, and the changes are waiting again
-            memory.install(new, start)
+            memory.install(new, start, effects)
         return more
 
     def _move_tasks(self) -> None:

@@ -194,9 +194,12 @@ class Saved:
         header, population = self.header, memory.population
         population.scales, population.scales_known = self._scales()
         state = self._state(memory)
-        population.install(state, population.starting_from(state.memory))
+        population.install(
+            state, population.starting_from(state.memory), population.effects_of(state)
+        )
         memory.tasks.n_from_logs = header["n_from_logs"]
         memory.tasks.settled.values.update(header["settled"])
+        memory.tasks.unsettled = dict(header["unsettled"])
         self._restore_tasks(memory)
         if not memory.has_half_life_of(header["settings"]):
             memory.change_half_life(header["settings"])
@@ -326,7 +329,7 @@ def write(
     memory.bring_up_to_date()
     tasks, population = memory.tasks, memory.population
     # A loaded bandit explores by the present mean task; so must this one.
-    population.install(population.state, population.start)
+    population.install(population.state, population.start, population.item_effects)
     slots = np.fromiter(tasks.slots.values(), np.int64, len(tasks.slots))
     numbers = np.fromiter(tasks.finished.numbers.values(), np.int64, len(tasks.finished))
     owners = [*slots.tolist(), *map(owner_of_finished, numbers.tolist())]
@@ -357,6 +360,7 @@ def write(
         "pending_items": [None if item is None else id_to(item) for item in items],
         "task_items": [(name, list(map(id_to, rows))) for name, rows in of_tasks.items()],
         "settled": tasks.settled.values,
+        "unsettled": tasks.unsettled,
         "generator": generator,
     }
     arrays = {

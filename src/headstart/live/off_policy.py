@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from headstart.arrays import Booleans, Floats
+from headstart.arrays import Booleans, Floats, Integers
 from headstart.core.prior import Prior
 from headstart.core.running import RunningEstimate
-from headstart.intervals import Interval, interval, interval_around
+from headstart.intervals import Interval, interval_around
+from headstart.live._decision_sets import DecisionSet
 from headstart.live.bandit import MetaBandit
 from headstart.live.inputs import Name
 from headstart.logs import LoggedDecisions
@@ -20,6 +21,9 @@ from headstart.progress import Progress
 
 # For no rounds at all.
 _UNKNOWN = Interval(math.nan, math.inf, -math.inf, math.inf, 0)
+# This share of the rounds may have a smaller propensity than the one that sets the rate of
+# acceptance: with the smallest one, a single rare choice would leave nothing to learn from.
+_RARE = 0.01
 # With less, an estimate would be made of a handful of rounds.
 _LEAST_SAMPLE_SIZE = 10.0
 # How much of a policy's probability may be on arms that the log never chooses. The log says nothing
@@ -35,6 +39,9 @@ _STANDARD_ERRORS = 3.3
 @dataclass(frozen=True)
 class OffPolicy:
     """Four estimates of a bandit's mean reward per round, and the weights behind them.
+
+    Rounds of one task depend on each other, so that intervals are of independent tasks; if the log
+    has a single task, of independent rounds.
 
     Attributes
     ----------
@@ -84,7 +91,11 @@ class OffPolicy:
     def __str__(self) -> str:
         n = len(self.weights)
         estimates = ("replay", "inverse_propensity", "self_normalised", "doubly_robust")
-        lines = [f"{name.replace('_', ' '):20}{getattr(self, name):.3g}" for name in estimates]
+        shown = {
+            name: f"{found:.3g}" if (found := getattr(self, name)).replications else "not known"
+            for name in estimates
+        }
+        lines = [f"{name.replace('_', ' '):20}{text}" for name, text in shown.items()]
         overlap = "not known" if self.overlap is None else f"{self.overlap:.3g}"
         return "\n".join(
             [
@@ -124,13 +135,13 @@ def evaluate_logged(
     """Estimate the mean reward that a bandit would have had on a log, from which it learns.
 
     In each round the bandit's probability π of the logged choice is compared with the log's p. The
-    bandit accepts the round with probability c·π/p, where c is the smallest p, and learns from
-    accepted rounds as if it had made the choice itself (rejection sampling; Li et al. 2011, Dudík
-    et al. 2012). So it is evaluated with the experience that it gathered, which is less than the
-    log's. With `learn="all"` it learns from every round, and the estimates are for the choices it
-    would make with the log's experience. A task is finished after its last round. A bandit whose
-    clock is a `LogTime` follows the times of the log. The doubly robust estimate uses a ridge
-    regression over the log's earlier rounds.
+    bandit accepts the round with probability min(1, c·π/p), where 1 % of the p are below c, and
+    learns from accepted rounds as if it had made the choice itself (rejection sampling; Li et al.
+    2011, Dudík et al. 2012). So it is evaluated with the experience that it gathered, which is less
+    than the log's. With `learn="all"` it learns from every round, and the estimates are for the
+    choices it would make with the log's experience. A task is finished after its last round. A
+    bandit whose clock is a `LogTime` follows the times of the log. The doubly robust estimate uses
+    a ridge regression over the log's earlier rounds.
 
     See `OffPolicy` for an example.
 
@@ -152,7 +163,7 @@ def evaluate_logged(
     ------
     ValueError
         If the log cannot tell: the bandit chooses arms that the log does not, the log's
-        propensities are wrong, or too few rounds carry all the weight.
+        propensities are wrong, too few rounds carry all the weight, or the bandit accepted none.
 
     Returns
     -------
@@ -167,41 +178,29 @@ def evaluate_logged(
         log.times is None or not isinstance(clock, LogTime)
     ):
         raise ValueError("a half-life in seconds needs a log with times, and clock=LogTime()")
-    everything = learn == "all"
-    weights, robust, overlaps, accepted = _played(bandit, log, seed, progress, everything)
+    learns_all = learn == "all"
+    weights, robust, overlaps, accepted = _played(bandit, log, seed, progress, learns_all)
     overlap = None if overlaps is None else float(overlaps.mean())
-    found = weighted(rewards, weights)
-    check_overlap(found, overlap)
+    units = _units(log.tasks)
+    mean_weight = _mean(weights, units)
+    size = _effective_sample_size(weights)
+    _check_overlap(mean_weight, size, overlap, len(weights))
+    if not accepted.any() and not learns_all:
+        raise ValueError(
+            "the log cannot tell the bandit's value: the bandit accepted none of its "
+            f"{len(weights):,} rounds, and learns from accepted rounds alone; use more rounds, or "
+            'learn="all"'
+        )
     return OffPolicy(
-        replay=_mean(rewards[accepted]),
-        inverse_propensity=found.inverse_propensity,
-        self_normalised=found.self_normalised,
-        doubly_robust=_mean(robust),
+        replay=_mean(rewards[accepted], units[accepted]),
+        inverse_propensity=_mean(weights * rewards, units),
+        self_normalised=_weighted_mean(rewards, weights, units),
+        doubly_robust=_mean(robust, units),
         accepted=accepted,
         weights=weights,
-        mean_weight=found.mean_weight,
-        effective_sample_size=found.effective_sample_size,
+        mean_weight=mean_weight,
+        effective_sample_size=size,
         overlap=overlap,
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Weighted:
-    """Two estimates from weighted rewards, and a summary of the weights."""
-
-    inverse_propensity: Interval
-    self_normalised: Interval
-    mean_weight: Interval
-    effective_sample_size: float
-
-
-def weighted(rewards: Floats, weights: Floats) -> Weighted:
-    """Estimates from independent rewards (n,) with weights π/p (n,)."""
-    return Weighted(
-        inverse_propensity=_mean(weights * rewards),
-        self_normalised=_weighted_mean(rewards, weights),
-        mean_weight=_mean(weights),
-        effective_sample_size=_effective_sample_size(weights),
     )
 
 
@@ -213,32 +212,35 @@ def _played(
     learns_all: bool,
 ) -> tuple[Floats, Floats, Floats | None, Booleans]:
     """Weights, doubly robust rewards, overlaps if known, and which rounds were accepted, (n,)."""
-    arms, choices, everything = log.arms, log.choices, log.propensities_of_all
+    choices, everything = log.choices, log.propensities_of_all
     rewards, propensities = log.rewards, log.propensities
     n = len(rewards)
     last = {task: i for i, task in enumerate(log.tasks)}
     uniforms = np.random.default_rng(seed).random(n)
-    scale = float(propensities.min())
-    model = RunningEstimate(Prior.zero(arms.shape[2], regularization=1.0))
+    scale = float(np.quantile(propensities, _RARE, method="higher"))
+    model = RunningEstimate(Prior.zero(log.arms.shape[2], regularization=1.0))
     weights, robust, overlaps = np.empty(n), np.empty(n), np.ones(n)
     accepted = np.zeros(n, dtype=bool)
     begun: set[Name] = set()
     clock = bandit.settings.clock
     for i, task in enumerate(_reporting(log.tasks, progress)):
-        choice, x = int(choices[i]), arms[i, choices[i]]
+        arms, choice = log.arms[i], int(choices[i])
+        x = arms[choice]
         about = None if log.abouts is None else log.abouts[i]
         mask = None if log.allowed is None else log.allowed[i]
         if log.times is not None and isinstance(clock, LogTime):
             clock.now = float(log.times[i])
-        probabilities = bandit.propensities(task, arms[i], mask=mask, about=about)
+        offered: Any = arms if log.ids is None else DecisionSet.of_items(arms, log.ids)
+        probabilities = bandit.propensities(task, offered, mask=mask, about=about)
         weights[i] = probabilities[choice] / propensities[i]
         if everything is not None:
             overlaps[i] = probabilities[everything[i] > 0].sum()
-        guesses = arms[i] @ model.parameter
+        guesses = arms @ model.parameter
         robust[i] = probabilities @ guesses + weights[i] * (rewards[i] - guesses[choice])
         accepted[i] = uniforms[i] < scale * weights[i]
         if accepted[i] or learns_all:
-            bandit.observe(task, x, float(rewards[i]), about=about)
+            item = None if log.ids is None else log.ids[choice]
+            bandit.observe(task, x, float(rewards[i]), about=about, item=item)
             begun.add(task)
         model.observe(x, np.asarray(rewards[i]))
         if last[task] == i and task in begun:
@@ -255,12 +257,8 @@ def _reporting(tasks: Sequence[Name], progress: Progress | None) -> Iterator[Nam
             progress(i + 1, n)
 
 
-def check_overlap(found: Weighted, overlap: float | None = None, what: str = "rounds") -> None:
-    """Raise if the weights allow no estimate; E[w] is the overlap.
-
-    what: the word for the independent units.
-    """
-    mean_weight, size = found.mean_weight, found.effective_sample_size
+def _check_overlap(mean_weight: Interval, size: float, overlap: float | None, n: int) -> None:
+    """Raise if the weights of n rounds allow no estimate; E[w] is the overlap."""
     if overlap is not None and overlap < _LEAST_OVERLAP:
         raise ValueError(
             f"the log cannot tell the bandit's value: {1 - overlap:.1%} of the bandit's choices "
@@ -282,9 +280,9 @@ def check_overlap(found: Weighted, overlap: float | None = None, what: str = "ro
         )
     if size < _LEAST_SAMPLE_SIZE:
         raise ValueError(
-            f"the log cannot tell the bandit's value: its {mean_weight.replications:,} {what} are "
+            f"the log cannot tell the bandit's value: its {n:,} rounds are "
             f"worth {size:.1f}, by (Σw)²/Σw² of the weights π/p, and at least "
-            f"{_LEAST_SAMPLE_SIZE:.0f} are needed; use more {what}, or a log that explores more"
+            f"{_LEAST_SAMPLE_SIZE:.0f} are needed; use more rounds, or a log that explores more"
         )
 
 
@@ -294,14 +292,23 @@ def _effective_sample_size(weights: Floats) -> float:
     return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
-def _mean(values: Floats) -> Interval:
-    return interval(values) if len(values) else _UNKNOWN
+def _units(tasks: Sequence[Name]) -> Integers:
+    """The independent unit of each round: its task, or itself if there is one task."""
+    codes: dict[Name, int] = {}
+    units = np.array([codes.setdefault(task, len(codes)) for task in tasks], dtype=np.int64)
+    return units if len(codes) > 1 else np.arange(len(tasks))
 
 
-def _weighted_mean(values: Floats, weights: Floats) -> Interval:
-    """Σwy/Σw, with the delta method's interval."""
+def _mean(values: Floats, units: Integers) -> Interval:
+    return _weighted_mean(values, np.ones(len(values)), units)
+
+
+def _weighted_mean(values: Floats, weights: Floats, units: Integers) -> Interval:
+    """Σwy/Σw, with the delta method's interval over independent units."""
     total = float(weights.sum())
     if total == 0.0:
         return _UNKNOWN
     mean = float(weights @ values) / total
-    return interval_around(mean, len(values) * weights * (values - mean) / total)
+    present, units = np.unique(units, return_inverse=True)
+    influence = np.bincount(units, weights * (values - mean), minlength=len(present))
+    return interval_around(mean, len(present) * influence / total)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -23,10 +22,33 @@ from headstart.progress import Progress
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# How many features of all arms of all rounds fit at once: 2 GiB.
+# How many features of all arms of all rounds fit at once, where a log lists them: 2 GiB.
 MOST_NUMBERS = 1 << 28
 # Logs often store propensities with few digits.
 _ROUNDING = 1e-4
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EncodedArms:
+    """The arms of n rounds: items in their contexts, encoded when a round is read."""
+
+    features: Features
+    items: Sequence[Floats]  # (K, d_item): one for all rounds, or one for each
+    contexts: Floats  # (n, c)
+    abouts: Floats  # (n, p)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(n, K, d)."""
+        return len(self.contexts), len(self.items[0]), self.features.dimension
+
+    def __len__(self) -> int:
+        return len(self.contexts)
+
+    def __getitem__(self, i: int) -> Floats:
+        """The arms of a round, (K, d)."""
+        items = self.items[i if len(self.items) > 1 else 0]
+        return self.features.arms(items, self.contexts[i], self.abouts[i])
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -37,8 +59,8 @@ class LoggedDecisions:
     ----------
     tasks : sequence of str or int
         The names of the tasks, one per round.
-    arms : array_like of shape (n, K, d)
-        The arms of every round, equally many in each.
+    arms : array_like of shape (n, K, d) or (K, d)
+        The arms of every round, equally many in each; or those of a catalogue, for all rounds.
     choices : array_like of int of shape (n,)
         The indices of the chosen arms.
     rewards : array_like of shape (n,)
@@ -55,6 +77,9 @@ class LoggedDecisions:
         The settled schema that made the arms from attributes.
     abouts : sequence of mappings or None, optional
         What was known of the tasks, one per round.
+    ids : sequence of hashable, optional
+        The ids of the K arms, if they are the same items in every round. Then a bandit learns what
+        each item earns beyond its features.
 
     Examples
     --------
@@ -71,7 +96,7 @@ class LoggedDecisions:
     """
 
     tasks: Sequence[str | int]
-    arms: Floats
+    arms: Floats | EncodedArms
     choices: Integers
     rewards: Floats
     propensities: Floats
@@ -80,12 +105,13 @@ class LoggedDecisions:
     times: Floats | None = None
     features: Features | None = None
     abouts: Sequence[Mapping[str, Any] | None] | None = None
+    ids: Sequence[Hashable] | None = None
 
     def __init__(
         self,
         *,
         tasks: Sequence[str | int],
-        arms: ArrayLike,
+        arms: ArrayLike | EncodedArms,
         choices: ArrayLike,
         rewards: ArrayLike,
         propensities: ArrayLike,
@@ -94,11 +120,9 @@ class LoggedDecisions:
         times: ArrayLike | None = None,
         features: Features | None = None,
         abouts: Sequence[Mapping[str, Any] | None] | None = None,
+        ids: Sequence[Hashable] | None = None,
     ) -> None:
-        _check_numbers_of_arms(arms)
-        numbers = checks.floats("arms", arms)
-        if numbers.ndim != 3 or 0 in numbers.shape:
-            raise ValueError(f"arms must have shape (n, K, d), got {numbers.shape}")
+        numbers = _checked_arms(arms, len(tasks))
         n, n_arms, _ = numbers.shape
         indices = np.asarray(choices)
         if indices.shape != (n,) or not np.issubdtype(indices.dtype, np.integer):
@@ -121,6 +145,8 @@ class LoggedDecisions:
             raise ValueError(f"allowed must be booleans of shape (n, K) = ({n}, {n_arms})")
         if mask is not None and not mask[np.arange(n), indices].all():
             raise ValueError("allowed must be true for every choice")
+        if ids is not None and len(ids) != n_arms:
+            raise ValueError(f"ids must be one for each of {n_arms} arms, got {len(ids)}")
         made = None if times is None else checks.floats("times", times)
         if made is not None:
             checks.shape("times", made, (n,), "(n,)")
@@ -135,6 +161,7 @@ class LoggedDecisions:
             ("propensities_of_all", of_all),
             ("features", features),
             ("abouts", abouts),
+            ("ids", ids),
         ):
             object.__setattr__(self, name, value)
 
@@ -197,25 +224,24 @@ class LoggedDecisions:
             about=[row or {} for row in each_about],
         )
         encoded = schema.encode_items(items)
-        shape = (n, len(encoded.matrix), schema.dimension)
-        if math.prod(shape) > MOST_NUMBERS:
-            raise ValueError(f"arms must be at most {MOST_NUMBERS:,} numbers, got {shape}")
-        index = {key: i for i, key in enumerate(encoded.ids or range(shape[1]))}
-        known: dict[str | int, Mapping[str, Any]] = {}
-        arms, indices = np.empty(shape), np.empty(n, dtype=np.int64)
-        for i, (task, choice) in enumerate(zip(tasks, choices, strict=True)):
+        index = {key: i for i, key in enumerate(encoded.ids or range(len(encoded.matrix)))}
+        for choice in choices:
             if choice not in index:
                 raise ValueError(f"choices must be among the items, got {checks.short(choice)}")
-            indices[i] = index[choice]
-            about = each_about[i]
+        known: dict[str | int, Mapping[str, Any]] = {}
+        for task, about in zip(tasks, each_about, strict=True):
             if about:
                 known.setdefault(task, about)
-            each_about[i] = known.get(task)
-            context, z = schema.encode_context(each_context[i]), schema.encode_about(each_about[i])
-            arms[i] = schema.arms(encoded.matrix, context, z)
-        return cls(
-            tasks=tasks, arms=arms, choices=indices, features=schema, abouts=each_about, **columns
+        each_about = [known.get(task) for task in tasks]
+        arms = EncodedArms(
+            features=schema,
+            items=[encoded.matrix],
+            contexts=np.array([schema.encode_context(row) for row in each_context]),
+            abouts=np.array([schema.encode_about(row) for row in each_about]),
         )
+        indices = np.array([index[choice] for choice in choices], dtype=np.int64)
+        columns |= {"features": schema, "abouts": each_about, "ids": encoded.ids}
+        return cls(tasks=tasks, arms=arms, choices=indices, **columns)
 
 
 def _each_round(
@@ -312,7 +338,9 @@ class _Reader:
             self._features = schema.encode_items(catalogue).matrix
         self._index = {name: i for i, name in enumerate(catalogue)}
         self._n_arms = len(catalogue) if columns.arm is not None else 0  # 0: not known yet
+        self._ids = list(catalogue) if columns.arm is not None else None
         self._tasks: list[str | int] = []
+        self._items: list[Floats] = []  # of each round, where the log lists them
         self._abouts: list[dict[str, object]] = []
         self._parts: dict[str, list[Any]] = {}
 
@@ -329,7 +357,7 @@ class _Reader:
         at.refuse(wrong, columns.propensity, "must be above 0 and at most 1")
         self._note("propensities", propensity)
         if columns.features is not None:
-            self._note("arms", self._encoded(at, columns.features))
+            self._encode(at, columns.features)
         elif columns.arm is None:
             self._note("arms", self._arms(at))
         if columns.arm is None:
@@ -359,28 +387,32 @@ class _Reader:
         order = np.arange(n)
         if "times" in all_of:
             order = np.argsort(all_of["times"], kind="stable")
-        if "arms" in all_of:
-            arms = all_of["arms"][order]
+        tasks = [self._tasks[i] for i in order.tolist()]
+        schema, abouts = self.columns.features, None
+        arms: Floats | EncodedArms
+        if schema is not None:
+            known: dict[str | int, int] = {}  # the first row of each task
+            rows = zip(tasks, order.tolist(), strict=True)
+            first = [known.setdefault(task, i) for task, i in rows]
+            items = [self._items[i] for i in order.tolist()] if self._items else [self._features]
+            contexts, about = all_of["contexts"][order], all_of["abouts"][first]
+            arms = EncodedArms(features=schema, items=items, contexts=contexts, abouts=about)
+            abouts = [self._abouts[i] for i in first] if schema.about else None
         else:
-            arms = np.broadcast_to(self._features, (n, *self._features.shape))
+            arms = all_of["arms"][order] if "arms" in all_of else self._features
         everything = all_of.get("everything")
-        log = LoggedDecisions(
-            tasks=[self._tasks[i] for i in order.tolist()],
+        return LoggedDecisions(
+            tasks=tasks,
             arms=arms,
             choices=all_of["choices"][order],
             rewards=all_of["rewards"][order],
             propensities=all_of["propensities"][order],
             propensities_of_all=None if everything is None else everything[order],
             times=all_of["times"][order] if "times" in all_of else None,
+            features=schema,
+            abouts=abouts,
+            ids=self._ids,
         )
-        if self.columns.features is not None:
-            object.__setattr__(log, "features", self.columns.features)
-            if self._abouts:
-                known: dict[str | int, Mapping[str, Any]] = {}
-                rows = zip(log.tasks, (self._abouts[i] for i in order.tolist()), strict=True)
-                abouts = [known.setdefault(task, about) for task, about in rows]
-                object.__setattr__(log, "abouts", abouts)
-        return log
 
     def _note(self, name: str, column: Any) -> None:
         self._parts.setdefault(name, []).append(column)
@@ -407,21 +439,19 @@ class _Reader:
         at.refuse(~np.isfinite(found.sum((1, 2))), name, "must hold finite numbers")
         return found
 
-    def _encoded(self, at: _Place, schema: Features) -> Floats:
-        """The features (n, K, d) of items in their contexts."""
+    def _encode(self, at: _Place, schema: Features) -> None:
+        """Note the items, contexts and tasks of rounds."""
         n = at.batch.num_rows
         columns = {name: at.batch.column(name) for name in self.columns.shared()}
-        context, tasks, faults = schema.read_shared(columns, n, is_text=at.piece.is_text)
+        context, about, faults = schema.read_shared(columns, n, is_text=at.piece.is_text)
         for fault in faults:
             expected = schema.attributes[fault.name].expected
             at.refuse(fault.mask, fault.name, f"must be {expected}")
+        self._note("contexts", context)
+        self._note("abouts", about)
         self._abouts += self._about(at, schema)
-        items = self._items(at, schema) if self.columns.arm is None else [self._features] * n
-        self._check_size(more=n)
-        arms = np.empty((n, self._n_arms, self.dimension))
-        for i in range(n):
-            schema.arms(items[i], context[i], tasks[i], out=arms[i])
-        return arms
+        if self.columns.arm is None:
+            self._items += self._listed(at, schema)
 
     def _about(self, at: _Place, schema: Features) -> list[dict[str, object]]:
         """The attributes of each row's task."""
@@ -434,7 +464,7 @@ class _Reader:
         names = list(read)
         return [dict(zip(names, row, strict=True)) for row in zip(*read.values(), strict=True)]
 
-    def _items(self, at: _Place, schema: Features) -> list[Floats]:
+    def _listed(self, at: _Place, schema: Features) -> list[Floats]:
         """The items (K, …) of every row, given as lists of objects."""
         name = self.columns.arms
         found = []
@@ -457,8 +487,9 @@ class _Reader:
         at.refuse(found < 0, name, "must be an arm of the catalogue")
         return found
 
-    def _check_size(self, more: int = 0) -> None:
-        if (self.n_rows + more) * self._n_arms * self.dimension > MOST_NUMBERS:
+    def _check_size(self) -> None:
+        listed = "arms" in self._parts
+        if listed and self.n_rows * self._n_arms * self.dimension > MOST_NUMBERS:
             raise ValueError(
                 f"the arms of all rounds must be at most {MOST_NUMBERS:,} numbers, got more: "
                 "evaluate a part of the log, with whole tasks"
@@ -516,18 +547,24 @@ class _Place:
         raise ValueError(f"column {name!r} {must}, got {text}{place} (rows count from 0)")
 
 
-def _check_numbers_of_arms(arms: ArrayLike) -> None:
-    """Raise if rounds have different numbers of arms, since they do not fit one array."""
-    if isinstance(arms, np.ndarray) and arms.dtype != object:
-        return
-    rounds: Any = arms
-    counts = [len(each) for each in rounds if hasattr(each, "__len__")]
-    for i, count in enumerate(counts):
-        if count != counts[0]:
-            raise ValueError(
-                "arms must have the same number of arms in every round, got "
-                f"{counts[0]} and {count} in rounds 0 and {i}"
-            )
+def _checked_arms(arms: Any, n: int) -> Floats | EncodedArms:
+    """Arms (n, K, d), checked; those of a catalogue are stored once."""
+    if isinstance(arms, EncodedArms):
+        return arms
+    if isinstance(arms, np.ndarray) and arms.ndim == 3 and len(arms) and arms.strides[0] == 0:
+        arms = arms[0]  # the same in every round
+    if not isinstance(arms, np.ndarray) or arms.dtype == object:
+        counts = [len(each) for each in arms if hasattr(each, "__len__")]
+        for i, count in enumerate(counts):
+            if count != counts[0]:
+                raise ValueError(
+                    "arms must have the same number of arms in every round, got "
+                    f"{counts[0]} and {count} in rounds 0 and {i}"
+                )
+    numbers = checks.floats("arms", arms)
+    if numbers.ndim not in (2, 3) or 0 in numbers.shape:
+        raise ValueError(f"arms must have shape (n, K, d) or (K, d), got {numbers.shape}")
+    return np.broadcast_to(numbers, (n, *numbers.shape)) if numbers.ndim == 2 else numbers
 
 
 def _checked_propensities(

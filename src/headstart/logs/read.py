@@ -186,7 +186,8 @@ class Reader:
 
     def _identical(self, batch: Batch) -> Booleans:
         """Which rows equal an earlier one in every column."""
-        tasks = np.array([hash(name) for name in batch.names], dtype=np.int64)[batch.codes]
+        names = [name if isinstance(name, int) else hash(name) for name in batch.names]
+        tasks = np.array(names, dtype=np.int64)[batch.codes]
         times = np.zeros((len(batch), 0)) if batch.times is None else batch.times[:, None]
         # Adding 0 makes −0 and 0 alike.
         numbers = np.column_stack([batch.rows[batch.places], batch.about, times]) + 0.0

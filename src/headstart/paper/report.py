@@ -20,8 +20,9 @@ from headstart.plotting.document import (
 )
 from headstart.plotting.study_report import paired_table, setting_text, totals_table
 from headstart.progress import Progress
-from headstart.studies.digests import code_digest, versions
-from headstart.studies.runner import run_all
+from headstart.studies.digests import versions
+from headstart.studies.folder import Pieces
+from headstart.studies.runner import play
 
 Verdicts = list[tuple[Section, list[Verdict]]]
 
@@ -63,21 +64,15 @@ def reproduce(
     progress: Progress | None = None,
 ) -> Verdicts:
     """Run studies without results, and write the report with its figures; return the verdicts."""
-    # A study's folder is named after everything its numbers depend on, so results of other
-    # settings or other code are never used for it.
-    folders = {
-        name: out / "results" / f"{name}-{study.digest}-{code_digest()[:8]}"
-        for section in sections
-        for name, study in section.studies().items()
-    }
     studies = {name: study for section in sections for name, study in section.studies().items()}
-    played = run_all(
-        {folders[name]: study for name, study in studies.items()},
+    played = play(
+        list(studies.values()),
+        Pieces(out / "results"),
         workers=workers,
         scheduler=scheduler,
         progress=progress,
     )
-    return write_report(sections, {name: played[folders[name]] for name in studies}, out)
+    return write_report(sections, dict(zip(studies, played, strict=True)), out)
 
 
 def write_report(sections: Sequence[Section], results: Results, out: Path) -> Verdicts:

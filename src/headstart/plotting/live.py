@@ -14,7 +14,7 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.live import TaskView
 from headstart.plotting.curves import band
-from headstart.plotting.style import PALETTE
+from headstart.plotting.style import COLD, GREEN, ORANGE, PALETTE, PURPLE, WARM
 
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (2, 1)), (0, (4, 1, 1, 1)), (0, (1, 1)))
 
@@ -117,7 +117,8 @@ def plot_reward_by_age(axes: Axes, rewards: Mapping[str, ArrayLike]) -> None:
     axes : Axes
         The panel.
     rewards : mapping of str to array_like of shape (tasks, rounds)
-        The rewards of each group of tasks, by its label.
+        The rewards of each group of tasks, by its label: the first in the colour of a cold start,
+        the last in that of a warm one.
 
     Examples
     --------
@@ -128,10 +129,15 @@ def plot_reward_by_age(axes: Axes, rewards: Mapping[str, ArrayLike]) -> None:
     ...     plotting.plot_reward_by_age(axes, {"from zero": rewards, "warm": rewards + 0.5})
     """
     longest = 1
+    others = (COLD, GREEN, PURPLE, ORANGE)
     for i, (name, values) in enumerate(rewards.items()):
         array = checks.floats(name, values)
         age = np.arange(1, array.shape[1] + 1)
-        band(axes, age, array, name, _look(i))
+        if i == len(rewards) - 1:
+            look = {"color": WARM, "linestyle": "-"}
+        else:
+            look = {"color": others[i % 4], "linestyle": _DASHES[1 + i % 4]}
+        band(axes, age, array, name, look)
         longest = max(longest, array.shape[1])
     axes.set_xlabel("age of the task (rounds)")
     axes.set_ylabel("mean reward per round")

@@ -78,7 +78,7 @@ def write_study_report(
     out: str | Path,
     *,
     values: Sequence[float] = (),
-    against: str | None = None,
+    reference: str | None = None,
     trained: int | None = None,
     all_pairs: bool = False,
 ) -> WrittenReport:
@@ -92,7 +92,7 @@ def write_study_report(
         The folder of the report.
     values : sequence of float, optional
         Values of λ to show next to each learner's best.
-    against : str, optional
+    reference : str, optional
         The learner that differences are taken from.
     trained : int, optional
         The number of training tasks; the last of the study by default.
@@ -139,9 +139,9 @@ def write_study_report(
     results = place.load()
     study = from_toml(str(results.attrs["study"]), str(results.attrs.get("folder", "")))
     study.check_trained(trained)
-    played = StudyResults(study, results, against, trained)
-    if against is not None:
-        checks.one_of("against", against, played.learners)
+    played = StudyResults(study, results, reference, trained)
+    if reference is not None:
+        checks.one_of("reference", reference, played.learners)
     regularizations = choose_values(played.study, values)
     manifest = json.loads(place.manifest.read_text(encoding="utf-8"))
     blocks = list(study_blocks(played, regularizations, out / "figures", all_pairs=all_pairs))

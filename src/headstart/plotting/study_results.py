@@ -16,7 +16,7 @@ from headstart.studies.study import Study
 class StudyResults:
     """A study and its results, (learner, regularization, trained, replication, task, round).
 
-    `against` is the learner that differences are taken from: by default the first that starts
+    `given` is the learner that differences are taken from: by default the first that starts
     every task from zero. `trained` is the number N of training tasks: by default the last.
 
     A learner's best λ has the least regret after these N tasks. It stays the same when regret is
@@ -25,7 +25,7 @@ class StudyResults:
 
     study: Study
     results: xr.Dataset
-    against: str | None = None
+    given: str | None = None
     trained: int | None = None
 
     @property
@@ -38,7 +38,7 @@ class StudyResults:
         """The learner that differences are taken from; None if there are fewer than two."""
         if len(self.learners) < 2:
             return None
-        return self.against or default_reference(self.study)
+        return self.given or default_reference(self.study)
 
     @property
     def size(self) -> int:

@@ -26,14 +26,17 @@ BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, BLACK = "#E69F00", "#56B4E9", "#000000"
 PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 GREY = "#7F7F7F"
+# One colour for headstart's own learner and for what starts warm, one for what starts cold: in all
+# figures, and in `dashboard.css` and `headstart.css`.
+WARM, COLD = BLUE, VERMILION
 
 _LEARNERS: Mapping[str, Mapping[str, Any]] = {
     "OPT": {"color": BLACK, "linestyle": (0, (1, 1.2)), "marker": ""},
     "Oracle": {"color": GREEN, "linestyle": (0, (5, 1.5)), "marker": "^"},
-    "AVG-OFUL": {"color": BLUE, "linestyle": "-", "marker": "o"},
-    "RR-OFUL": {"color": VERMILION, "linestyle": (0, (4, 1, 1, 1)), "marker": "s"},
-    "ITL": {"color": PURPLE, "linestyle": (0, (2, 1)), "marker": "v"},
-    "headstart": {"color": ORANGE, "linestyle": "-", "marker": "D"},
+    "AVG-OFUL": {"color": ORANGE, "linestyle": "-", "marker": "o"},
+    "RR-OFUL": {"color": PURPLE, "linestyle": (0, (4, 1, 1, 1)), "marker": "s"},
+    "ITL": {"color": COLD, "linestyle": (0, (2, 1)), "marker": "v"},
+    "headstart": {"color": WARM, "linestyle": "-", "marker": "D"},
 }
 _ALIASES = {
     "Hierarchical": "headstart",

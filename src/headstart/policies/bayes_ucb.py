@@ -11,6 +11,7 @@ import numpy as np
 from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
+from headstart.habits import hinted
 from headstart.policies._noise import noise_scale
 
 # z_mean² per log K.
@@ -20,6 +21,7 @@ _PER_LOG_ARM = 0.75
 _SLOW = 50.0
 
 
+@hinted
 @dataclass(frozen=True, kw_only=True)
 class BayesUCB:
     """Score xᵀŵ + z·s·‖x‖: z posterior standard deviations above the posterior mean.
@@ -33,7 +35,7 @@ class BayesUCB:
         forgets, so that no arm is excluded for good: √(1 + log(1 + t/50)) after t rewards, 1.3
         after 50 and 1.8 after 500. If the model is correct and arms are new in every round, this
         costs a little. If arms stay the same, or rewards are 0/1 and arms hardly vary, a fixed z
-        can get stuck with a wrong arm (docs/developers/learned-prior-results.md).
+        can get stuck with a wrong arm.
     noise_scale : float, optional
         s; by default the prior's noise scale, learned or given.
     z_mean : float, "arms" or None, default None

@@ -8,8 +8,10 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
+from headstart.habits import hinted
 
 
+@hinted
 @dataclass(frozen=True, kw_only=True)
 class Greedy:
     """Score xᵀŵ: play the arm with the largest prediction.

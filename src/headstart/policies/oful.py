@@ -10,6 +10,7 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
 from headstart.core.ridge import confidence_radius
+from headstart.habits import hinted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +34,7 @@ class NormBound:
         checks.nonnegative("parameter_bound", self.parameter_bound)
 
 
+@hinted
 @dataclass(frozen=True, kw_only=True)
 class OFUL:
     """Score xᵀŵ + β‖x‖ (Eq. 4) with β = scale·(R√(2 log(1/δ) + log det(I + Λ⁻¹V)) + √λ·bias_error).

@@ -10,9 +10,11 @@ from scipy.special import ndtri
 from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.arm_estimates import ArmEstimates
+from headstart.habits import hinted
 from headstart.policies._noise import noise_scale
 
 
+@hinted
 @dataclass(frozen=True, kw_only=True)
 class Thompson:
     """Score xᵀw̃ with one w̃ ~ N(ŵ, (scale·R)²(V + Λ)⁻¹) for all arms of a round; O(d³) per round.

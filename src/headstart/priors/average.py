@@ -12,10 +12,12 @@ from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.running import RunningEstimate
 from headstart.core.statistics import TaskStatistics
+from headstart.habits import hinted
 from headstart.interfaces import Memory
 from headstart.priors import _estimation, _memories
 
 
+@hinted
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Average:
     """AVG-OFUL (Eq. 7): h = Σ T_j ŵ_j / Σ T_j, with ŵ_j each task's own ridge estimate towards 0.

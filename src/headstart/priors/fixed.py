@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 from headstart import checks
 from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
+from headstart.habits import hinted
 from headstart.interfaces import Memory
 
 
+@hinted
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fixed:
     """The same bias for every task: zero is ITL, the mean parameter w̄ is the Oracle.

@@ -10,6 +10,7 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
+from headstart.habits import hinted
 from headstart.interfaces import Memory
 from headstart.priors import _memories
 from headstart.priors.hierarchical.grid import Weights
@@ -18,6 +19,7 @@ from headstart.priors.hierarchical.normal import regularization_from
 from headstart.priors.hierarchical.sums import Sums
 
 
+@hinted
 @dataclass(frozen=True, kw_only=True)
 class KnownVariances:
     """Learn the mean task h from w ~ N(h, τ²I), h ~ N(0, κ²I) and noise s², with all three given.

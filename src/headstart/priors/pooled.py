@@ -13,10 +13,12 @@ from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.running import RunningEstimate
 from headstart.core.statistics import TaskStatistics
+from headstart.habits import hinted
 from headstart.interfaces import Memory
 from headstart.priors import _estimation, _memories
 
 
+@hinted
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pooled:
     """RR-OFUL (Eq. 8): h = (Σ V_j + λI)⁻¹ Σ b_j, as if all tasks were one.

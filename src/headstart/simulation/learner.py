@@ -8,6 +8,7 @@ from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.running import RunningEstimate
 from headstart.core.task import Episode
+from headstart.habits import hinted
 from headstart.interfaces import (
     Memory,
     Policy,
@@ -24,6 +25,7 @@ from headstart.simulation.rounds import Rounds
 _KEPT = 8
 
 
+@hinted
 @dataclass(frozen=True, eq=False)
 class Learner:
     """An agent made of a policy and a prior.

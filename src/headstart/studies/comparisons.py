@@ -18,6 +18,7 @@ from scipy.special import stdtr
 from headstart import checks
 from headstart.arrays import Floats
 from headstart.frames import as_html, frame
+from headstart.habits import hints
 from headstart.intervals import CONFIDENCE, Interval, interval
 from headstart.learners import MetaLinEXP3
 from headstart.policies import Uniform
@@ -110,6 +111,7 @@ class Comparisons(tuple[Comparison, ...]):
         return as_html(self.to_frame())
 
 
+@hints()
 def compare(
     values: Values,
     reference: str | None = None,

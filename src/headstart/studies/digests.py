@@ -1,18 +1,15 @@
-"""Digests: what a study's numbers depend on besides its settings, and what has changed since.
+"""Digests: what a study's numbers depend on besides its settings, and the names of pieces.
 
-That is headstart's code, the modules of your own classes, and the files of data. A learner's digest
-covers these and all settings that its numbers depend on. Results with the same digest are the same
-bits, and need not be played again.
+That is headstart's code, the versions of the libraries that compute, the modules of your own
+classes, and the files of data. A piece is the numbers of one agent in one shard; pieces of the same
+digest are the same bits.
 """
 
 import hashlib
 import json
 import platform
 import subprocess
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from inspect import getattr_static
 from pathlib import Path
@@ -20,15 +17,16 @@ from typing import Any
 
 from headstart import own_code
 from headstart.specs import Spec, find_class
-from headstart.studies.study import SAME_IN_FOLDER, LearnerSpec, Study
+from headstart.studies.study import LearnerSpec, Study
 
-# A study, a learner or sources as plain data, as on disk.
+# Sources as plain data, as on disk.
 Table = Mapping[str, Any]
 
 # The package's folder. `headstart` itself imports packages that do not affect numbers.
 ROOT = Path(__file__).parents[1]
 
-_LIBRARIES = ("headstart", "numpy", "scipy", "numba", "xarray")
+# The libraries that compute: another version may round differently.
+_COMPUTING = ("numpy", "scipy", "numba")
 
 # The files and packages that affect a study's numbers. A test compares the list with what playing a
 # shard imports, in both directions.
@@ -59,8 +57,9 @@ NUMBERS = (
 
 
 def versions() -> dict[str, str]:
-    """The versions of Python, headstart and the libraries that affect numbers."""
-    return {"python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
+    """The versions of Python, headstart and the libraries that results go through."""
+    names = ("headstart", *_COMPUTING, "xarray")
+    return {"python": platform.python_version()} | {name: version(name) for name in names}
 
 
 def code_digest() -> str:
@@ -84,103 +83,47 @@ def sources(study: Study) -> dict[str, Any]:
         learners = {one.name: _learner_files(one) for one in study.learners}
         return {
             "headstart": code_digest(),
+            "versions": {name: version(name) for name in _COMPUTING},
             "environment": _files(study.environment, "environments"),
             "learners": {name: files for name, files in learners.items() if files},
         }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Provenance:
-    """What results depend on: a study and its sources, as plain tables."""
+def pieces(study: Study, made: Table) -> dict[tuple[str, int], str]:
+    """The digest of every agent in every shard, for these `sources`.
 
-    study: Table
-    sources: Table
-
-    @classmethod
-    def now(cls, study: Study) -> "Provenance":
-        """A study and its present sources."""
-        return cls(study=tomllib.loads(study.to_toml()), sources=sources(study))
-
-    @classmethod
-    def from_texts(cls, study: str, sources: str) -> "Provenance":
-        """From the texts of a study file and of `sources_text`."""
-        return cls(study=tomllib.loads(study), sources=json.loads(sources))
-
-    @property
-    def sources_text(self) -> str:
-        """The sources as JSON."""
-        return json.dumps(self.sources)
-
-    @cached_property
-    def digests(self) -> dict[str, str]:
-        """The digest of every learner.
-
-        It changes with anything that changes the learner's numbers, except λ, which labels them.
-        """
-        shared = {name: self.study.get(name) for name in (*SAME_IN_FOLDER, "keep_test_tasks")}
-        shared |= {"code": self.sources.get("headstart"), "files": self.sources.get("environment")}
-        return {one["name"]: self._digest(one, shared) for one in self.study["learners"]}
-
-    def _digest(self, learner: Table, shared: Mapping[str, Any]) -> str:
-        files = self.sources.get("learners", {}).get(learner["name"], {})
-        parts = {**shared, "learner": learner, "learner files": files}
-        if not is_swept(learner):
-            # It plays once, seeded by the first value of the grid.
-            parts["regularization"] = self.study["regularization"][0]
-        text = json.dumps(parts, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+    It changes with anything that changes the piece's numbers, and with nothing else.
+    """
+    without = {"name", "about", "learners", "regularization", "replications", "shard"}
+    shared = {name: value for name, value in study.plain().items() if name not in without}
+    shared |= {name: made[name] for name in ("headstart", "versions", "environment")}
+    return {
+        (agent, number): _digest(
+            {
+                **shared,
+                "agent": agent,
+                "learner": learner.plain(),
+                "files": made["learners"].get(learner.name, {}),
+                "shard": [number, len(study.in_shard(number))],
+            }
+        )
+        for agent, (learner, _) in study.agents().items()
+        for number in range(study.n_shards)
+    }
 
 
-def is_swept(learner: Table) -> bool:
-    """Whether anything in a learner's table follows the grid of regularizations."""
-    return '"@regularization"' in json.dumps(learner)
+def _digest(parts: Table) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def changes(made: Provenance | None, now: Provenance) -> Iterator[str]:
-    """What has changed since the results were made, and what must be played because of it."""
-    if made is None:
-        return
-    shared = changed_files({**made.sources, "learners": {}}, {**now.sources, "learners": {}})
-    if shared or made.study.get("keep_test_tasks") != now.study.get("keep_test_tasks"):
-        what = f"{', '.join(shared)} changed" if shared else "keep_test_tasks changed"
-        yield f"{what} since the results were made: all learners are played again."
-        return
-    before = {one["name"]: one for one in made.study["learners"]}
-    after = {one["name"]: one for one in now.study["learners"]}
-    for name, learner in after.items():
-        old, new = (one.sources.get("learners", {}).get(name, {}) for one in (made, now))
-        if name not in before:
-            yield f"{name} is new: it is played."
-        elif old != new:
-            files = ", ".join(_differing(old, new))
-            yield f"{files} changed since the results were made: {name} is played again."
-        elif learner != before[name]:
-            yield f"The settings of {name} changed: it is played again."
-        elif made.digests[name] != now.digests[name]:
-            yield f"{name} is played again: its random numbers follow from the grid's first λ."
-    left_out = [name for name in before if name not in after]
-    if left_out:
-        yield f"{', '.join(left_out)}: no longer in the study, set aside in the folder."
-    values = [
-        f"{v:g}" for v in now.study["regularization"] if v not in made.study["regularization"]
-    ]
-    if values:
-        yield f"λ = {', '.join(values)}: new, played by the learners that follow the grid."
-    n, m = (int(one.study["replications"]) for one in (made, now))
-    if m > n:
-        first = n - n % int(now.study["shard"])  # an incomplete shard is played again as a whole
-        yield f"Replications {first} to {m - 1}: new, they are played."
-    if m < n:
-        yield f"Replications from {m} on: no longer in the study, set aside in the folder."
-
-
-def changed_files(old: Table, new: Table) -> list[str]:
-    """The names of files whose digests differ between two tables of sources."""
+def changed(old: Table, new: Table) -> list[str]:
+    """What differs between two tables of sources: files, libraries, headstart's own code."""
     names = [] if old.get("headstart") == new.get("headstart") else ["headstart's own code"]
-    names += _differing(old.get("environment", {}), new.get("environment", {}))
-    ours, theirs = old.get("learners", {}), new.get("learners", {})
-    for learner in ours | theirs:
-        names += _differing(ours.get(learner, {}), theirs.get(learner, {}))
+    for part in ("versions", "environment"):
+        names += _differing(old.get(part, {}), new.get(part, {}))
+    before, after = old.get("learners", {}), new.get("learners", {})
+    for learner in before.keys() & after.keys():
+        names += _differing(before[learner], after[learner])
     return list(dict.fromkeys(names))
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, wait
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
-from types import FrameType
 
 import xarray as xr
 
@@ -21,47 +17,48 @@ from headstart import checks
 from headstart.processes import end_with_parent
 from headstart.progress import Progress
 from headstart.simulation import cores
-from headstart.studies.digests import Provenance, changed_files, changes
+from headstart.studies import digests
+from headstart.studies.digests import Table, changed, sources
 from headstart.studies.folder import Pieces, StudyFolder
-from headstart.studies.shards import play_agents, shard_replications
+from headstart.studies.shards import Piece, joined, play_agents
 from headstart.studies.study import Study
 
-# How often workers are asked how far they are.
-_SECONDS = 1.0
+_Played = tuple[dict[str, Piece], Table]
 
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """The agents that still have to play in a shard, and where to write their numbers."""
+    """The agents that still have to play in a shard, and the names of their pieces."""
 
-    pieces: Pieces
+    study: Study
     number: int
-    agents: Sequence[str]
+    names: Mapping[str, str]
+    sources: Table
 
     @property
     def rounds(self) -> int:
         """The number of rounds."""
-        study = self.pieces.study
+        study = self.study
         tasks = study.tasks
         if study.protocol == "train-then-test":
             tasks = max(study.training_tasks) + study.test_tasks * len(study.training_tasks)
-        size = len(shard_replications(study, self.number))
-        return size * len(self.agents) * tasks * study.horizon
+        return len(study.in_shard(self.number)) * len(self.names) * tasks * study.horizon
 
-    def save(self, played: xr.Dataset) -> None:
-        """Write the numbers, unless files have changed since the run began."""
-        now, then = json.loads(str(played.attrs["sources"])), self.pieces.now.sources
-        if now != then:
+    def save(self, played: _Played, pieces: Pieces) -> None:
+        """Write the pieces, unless files have changed since the run began."""
+        found, now = played
+        if now != self.sources:
             raise ValueError(
-                f"{', '.join(changed_files(then, now))} changed while {self.pieces.study.name} was "
+                f"{', '.join(changed(self.sources, now))} changed while {self.study.name} was "
                 "running, or a worker has another version; run it again to play what is missing"
             )
-        self.pieces.save(self.number, played)
+        for agent, piece in found.items():
+            pieces.save(self.names[agent], piece)
 
 
 def run(
     study: Study,
-    folder: str | Path,
+    folder: str | Path | None = None,
     *,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -74,8 +71,8 @@ def run(
     ----------
     study : Study
         The study.
-    folder : str or Path
-        Where its results are kept.
+    folder : str or Path, optional
+        Where its results are kept, by default out/NAME.
     workers : int, optional
         The number of processes, one per core by default.
     scheduler : str, optional
@@ -107,7 +104,7 @@ def run(
     ...     tasks=5,
     ...     replications=10,
     ... )
-    >>> results = studies.run(study, Path("out/small"), workers=1)
+    >>> results = studies.run(study, workers=1)
     >>> results.regret.dims
     ('learner', 'regularization', 'trained', 'replication', 'task', 'round')
     """
@@ -115,166 +112,119 @@ def run(
         raise ValueError(
             f"study must be a Study, got {checks.short(study)}; from_file reads one from a file"
         )
-    path = Path(folder)
-    every = run_all(
-        {path: study}, workers=workers, scheduler=scheduler, progress=progress, notify=notify
-    )
-    return every[path]
+    started = time.perf_counter()
+    place = StudyFolder(Path("out", study.name) if folder is None else Path(folder))
+    place.open(study)
+    made, now = place.made(), sources(study)
+    if not place.holds(study, now):
+        if notify is not None:
+            for what in changed(made or now, now):
+                notify(f"{what} changed since the results were made.")
+        (results,) = play(
+            [study],
+            place.pieces,
+            workers=workers,
+            scheduler=scheduler,
+            progress=progress,
+            notify=notify,
+        )
+        place.finish(study, now, results, time.perf_counter() - started)
+    return place.load()
 
 
-def run_all(
-    studies: dict[Path, Study],
+def play(
+    studies: Sequence[Study],
+    pieces: Pieces,
     *,
     workers: int | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
     notify: Callable[[str], None] | None = None,
-) -> dict[Path, xr.Dataset]:
-    """Run studies, each in its folder; play only what the folder does not hold yet.
+) -> list[xr.Dataset]:
+    """The results of studies, whose pieces are kept; only those that are missing are played.
 
-    That is what a study has gained (replications, learners, regularizations), and what depends on
-    files that have changed; it calls `notify` to say which. `workers` processes (default: one per
-    core) share the shards; `scheduler` is the address of a Dask cluster to use instead. The results
-    are the same bits in every case. Each finished shard is written at once, so an interrupted run
-    loses only the shards in progress.
+    `workers` processes (default: one per core) share the shards; `scheduler` is the address of a
+    Dask cluster to use instead. The results are the same bits in every case. Each finished shard is
+    written at once, so an interrupted run loses only the shards in progress. `notify` is told how
+    much of each learner is played, if anything is there.
     """
-    started = time.perf_counter()
-    folders = {path: StudyFolder(path) for path in studies}
-    for path, study in studies.items():
-        folders[path].open(study)
-    pending = [
-        Pieces(folders[path], study, now)
-        for path, study in studies.items()
-        if not folders[path].holds(study, now := Provenance.now(study))
-    ]
-    jobs = [
-        _Job(pieces, number, missing)
-        for pieces in pending
-        for number in range(pieces.study.n_shards)
-        if (missing := pieces.missing(number))
-    ]
-    if notify is not None:
-        for pieces in pending:
-            for sentence in changes(pieces.folder.made(), pieces.now):
+    made = [sources(study) for study in studies]
+    named = [digests.pieces(study, now) for study, now in zip(studies, made, strict=True)]
+    jobs: list[_Job] = []
+    planned: set[str] = set()
+    for study, now, names in zip(studies, made, named, strict=True):
+        missing = {key: name for key, name in names.items() if name not in pieces}
+        if notify is not None and len(missing) < len(names):
+            for sentence in _told(study, missing):
                 notify(sentence)
+        # Studies share pieces, too.
+        jobs += _jobs(study, now, {k: name for k, name in missing.items() if name not in planned})
+        planned.update(missing.values())
     # The longest first, so that no core has a long one left at the end.
     jobs.sort(key=lambda job: -job.rounds)
-    left = {id(pieces): sum(job.pieces is pieces for job in jobs) for pieces in pending}
-    total = sum(job.rounds for job in jobs)
-
-    def report(done: int) -> None:
-        if progress is not None and jobs:
+    total, done = sum(job.rounds for job in jobs), 0
+    if progress is not None and jobs:
+        progress(0, total)
+    for job, played in _outcomes(jobs, workers, scheduler):
+        job.save(played, pieces)
+        done += job.rounds
+        if progress is not None:
             progress(done, total)
-
-    report(0)
-    n = min(cores() if workers is None else workers, len(jobs))
-    with _interrupts() as interrupted, _executor(n, scheduler) as executor:
-        for job, played in _outcomes(jobs, executor, report):
-            job.save(played)
-            left[id(job.pieces)] -= 1
-            if not left[id(job.pieces)]:
-                _finish(job.pieces, started)
-            if interrupted():
-                raise KeyboardInterrupt
-    for pieces in pending:
-        if not any(job.pieces is pieces for job in jobs):  # all was there, under another study
-            _finish(pieces, started)
-    return {path: folder.load() for path, folder in folders.items()}
+    return [
+        joined(study, lambda *of, names=names: pieces.load(names[of]))
+        for study, names in zip(studies, named, strict=True)
+    ]
 
 
-def _finish(pieces: Pieces, started: float) -> None:
-    joined = pieces.joined()
-    pieces.set_aside()
-    pieces.folder.finish(pieces.study, pieces.now, joined, time.perf_counter() - started)
-    pieces.clear()
+def _jobs(study: Study, now: Table, names: Mapping[tuple[str, int], str]) -> Iterator[_Job]:
+    """The shards to play for pieces of these names."""
+    for number in range(study.n_shards):
+        in_shard = {agent: name for (agent, shard), name in names.items() if shard == number}
+        if in_shard:
+            yield _Job(study, number, in_shard, now)
+
+
+def _told(study: Study, missing: Collection[tuple[str, int]]) -> Iterator[str]:
+    """How much of each learner is played."""
+    for learner in study.learners:
+        names = {study.agent(learner, value) for value in study.regularization}
+        n = sum(agent in names for agent, _ in missing)
+        if n:
+            yield f"{learner.name}: {n} of {len(names) * study.n_shards} parts are played."
 
 
 def _outcomes(
-    jobs: Sequence[_Job], executor: Executor | None, report: Callable[[int], None]
-) -> Iterator[tuple[_Job, xr.Dataset]]:
-    """What was played, as it is done; `report` gets the number of rounds so far.
-
-    This machine counts the rounds of shards that are under way, a cluster those of whole shards.
-    """
-    done = 0
-
-    def add(rounds: int) -> None:
-        nonlocal done
-        done += rounds
-        report(done)
-
-    if executor is None:
+    jobs: Sequence[_Job], workers: int | None, scheduler: str | None
+) -> Iterator[tuple[_Job, _Played]]:
+    """What was played, as it is done."""
+    n = min(cores() if workers is None else workers, len(jobs))
+    if scheduler is None and n <= 1:
         for job in jobs:
-            yield job, _play(job.pieces.study, job.number, job.agents, add)
-        return
-    counter = executor.counter if isinstance(executor, _Processes) else None
-    play = play_agents if counter is None else _play_counted
-    futures = {executor.submit(play, job.pieces.study, job.number, job.agents): job for job in jobs}
-    waiting = set(futures)
-    try:
-        while waiting:
-            seconds = None if counter is None else _SECONDS
-            ended, waiting = wait(waiting, seconds, FIRST_COMPLETED)
-            for future in ended:
-                yield futures[future], future.result()
-                if counter is None:
-                    add(futures[future].rounds)
-            if counter is not None:
-                report(counter.value)
-    finally:
-        for future in futures:
-            future.cancel()
+            yield job, _play(job.study, job.number, list(job.names))
+    elif jobs:
+        with _processes(n) if scheduler is None else _cluster(scheduler) as executor:
+            futures = {
+                executor.submit(_play, job.study, job.number, list(job.names)): job for job in jobs
+            }
+            try:
+                for future in as_completed(futures):
+                    yield futures[future], future.result()
+            finally:
+                for future in futures:
+                    future.cancel()
 
 
-def _play(
-    study: Study, number: int, agents: Sequence[str], add: Callable[[int], None]
-) -> xr.Dataset:
-    """Play a shard, and add the rounds of every task when an agent has played it."""
-    rounds = len(shard_replications(study, number)) * study.horizon
-    return play_agents(study, number, agents, lambda done, total: add(rounds))
-
-
-class _Processes(ProcessPoolExecutor):
-    """Fresh processes, which count the rounds that they play.
-
-    Forking a process that has run BLAS or compiled code is not safe.
-    """
-
-    def __init__(self, workers: int) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.counter = context.Value("q", 0)
-        super().__init__(workers, context, initializer=_begin_worker, initargs=(self.counter,))
-
-
-# In a worker: the rounds that all workers have played, which the parent reads.
-_counter: Synchronized[int] | None = None
-
-
-def _play_counted(study: Study, number: int, agents: Sequence[str]) -> xr.Dataset:
-    def add(rounds: int) -> None:
-        assert _counter is not None
-        with _counter.get_lock():
-            _counter.value += rounds
-
-    return _play(study, number, agents, add)
-
-
-@contextmanager
-def _executor(workers: int, scheduler: str | None) -> Iterator[Executor | None]:
-    if scheduler is not None and workers > 0:
-        with _cluster(scheduler) as executor:
-            yield executor
-    elif workers > 1:
-        with _processes(workers) as executor:
-            yield executor
-    else:
-        yield None
+def _play(study: Study, number: int, agents: Sequence[str]) -> _Played:
+    """Play, and say of which sources."""
+    return play_agents(study, number, agents), sources(study)
 
 
 @contextmanager
 def _processes(workers: int) -> Iterator[Executor]:
+    """Fresh processes: forking one that has run BLAS or compiled code is not safe."""
     before = set(multiprocessing.active_children())
-    executor = _Processes(workers)
+    context = multiprocessing.get_context("spawn")
+    executor = ProcessPoolExecutor(workers, context, initializer=_begin_worker)
     try:
         yield executor
     except BaseException:
@@ -283,6 +233,12 @@ def _processes(workers: int) -> Iterator[Executor]:
             child.terminate()
         raise
     executor.shutdown()
+
+
+def _begin_worker() -> None:
+    """Ctrl-C reaches every process of a terminal; only the parent handles it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
 
 
 @contextmanager
@@ -300,33 +256,3 @@ def _cluster(address: str) -> Iterator[Executor]:
         raise ValueError(f"no Dask scheduler answers at {address!r}: {error}") from error
     with client:
         yield client.get_executor(pure=False)
-
-
-@contextmanager
-def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C came, even if Python dropped it: it cannot raise inside a weak reference.
-
-    Only the main thread receives signals; in other threads the answer is no.
-    """
-    hits: list[int] = []
-
-    def note(number: int, _: FrameType | None) -> None:
-        hits.append(number)
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield lambda: bool(hits)
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _begin_worker(counter: Synchronized[int]) -> None:
-    """Ctrl-C reaches every process of a terminal; only the parent handles it."""
-    global _counter  # noqa: PLW0603  (one per process)
-    _counter = counter
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    end_with_parent()

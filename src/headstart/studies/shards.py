@@ -2,89 +2,69 @@
 
 import json
 import threading
-import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 import tomli_w
 import xarray as xr
-from threadpoolctl import threadpool_limits
 
 from headstart import own_code
+from headstart.arrays import Floats
 from headstart.interfaces import Environment
+from headstart.processes import one_blas_thread
 from headstart.progress import Progress
-from headstart.simulation import evaluate, simulate
 from headstart.simulation.agent import AnyAgent
+from headstart.simulation.run import Run
 from headstart.studies.digests import sources
 from headstart.studies.results import DIMENSIONS
-from headstart.studies.study import LearnerSpec, Study
+from headstart.studies.study import Study
 
-# BLAS's number of threads belongs to the process and can change the last bits of a product, so a
-# process plays one shard at a time, with one thread.
+# The numbers of one agent in one shard: reward and regret (trained, replication, task, round).
+Piece = Mapping[str, Floats]
+
+# A process plays one shard at a time: BLAS's number of threads, on which the last bits of a product
+# may depend, and where modules are found belong to the process.
 _ALONE = threading.Lock()
 
 # The last environment built, by its settings and files: reading ratings takes longer than playing.
 _last: tuple[str, Environment] | None = None
 
 
-def play_shard(study: Study, number: int) -> xr.Dataset:
-    """Play the shard's replications; choices are not recorded.
-
-    Returns reward and regret over (learner, regularization, trained, replication, task, round).
-    """
-    return by_regularization(study, play_agents(study, number, list(agents(study))))
-
-
 def play_agents(
     study: Study, number: int, names: Sequence[str], progress: Progress | None = None
-) -> xr.Dataset:
-    """Play the shard's replications with some of the study's `agents`.
+) -> dict[str, Piece]:
+    """Play the shard's replications with some of the study's agents; returns their pieces.
 
-    Returns reward and regret over (agent, trained, replication, task, round); no agent's numbers
-    depend on the others. A sequence has `trained` [0]; test tasks are averaged to one `task`, and
-    if the study keeps them they are in `test_reward` and `test_regret` as well. The attributes are
-    the `seconds` it took and the `sources` afterwards.
+    No agent's numbers depend on the others. A sequence has one `trained`; test tasks are averaged
+    to one task, and if the study keeps them they are in `test_reward` and `test_regret` as well. If
+    replications share tasks, `cohort` says which.
     """
-    started = time.perf_counter()
-    replications = shard_replications(study, number)
-    with _ALONE, threadpool_limits(1, "blas"), own_code.importable(study.folder):
-        environment = _environment(study)
-        learners = SweptLearners(study, environment)
-        build = partial(learners.build, only=set(names))
-        seed = shard_seed(study.seed, number)
-        played: xr.Dataset
+    with _ALONE, one_blas_thread, own_code.importable(study.folder):
+        environment = environment_of(study)
+        build = partial(build_agents, study, environment, names)
+        run = Run(
+            environment,
+            build,
+            horizon=study.horizon,
+            replications=len(study.in_shard(number)),
+            seed=shard_seed(study.seed, number),
+            workers=1,
+            progress=progress,
+        )
+        found: xr.Dataset
         if study.protocol == "sequence":
-            played = simulate(
-                environment,
-                build,
-                n_tasks=study.tasks,
-                horizon=study.horizon,
-                replications=len(replications),
-                seed=seed,
-                workers=1,
-                progress=progress,
-            ).expand_dims(trained=[0])
+            found = run.sequence(study.tasks)
         else:
-            played = evaluate(
-                environment,
-                build,
-                n_training_tasks=study.training_tasks,
-                n_test_tasks=study.test_tasks,
-                horizon=study.horizon,
-                replications=len(replications),
-                seed=seed,
-                workers=1,
-                progress=progress,
-            )
-            played = _averaged(played, keep=study.keep_test_tasks)
-    kept = played.drop_vars("choice").rename(learner="agent")
-    kept = kept.assign_coords(replication=list(replications))
-    kept.attrs = {
-        "seconds": time.perf_counter() - started,
-        "sources": json.dumps(sources(study)),
+            found = run.tests(study.training_tasks, study.test_tasks)
+            found = _averaged(found, keep=study.keep_test_tasks)
+    found = found.drop_vars("choice").transpose("learner", "trained", "replication", ...)
+    cohort = {"cohort": found["cohort"].to_numpy()} if "cohort" in found.coords else {}
+    values = {str(name): variable.to_numpy() for name, variable in found.data_vars.items()}
+    return {
+        str(name): {variable: array[i] for variable, array in values.items()} | cohort
+        for i, name in enumerate(found["learner"].to_numpy())
     }
-    return kept.transpose("agent", "trained", "replication", ...)
 
 
 def _averaged(played: xr.Dataset, *, keep: bool) -> xr.Dataset:
@@ -96,10 +76,48 @@ def _averaged(played: xr.Dataset, *, keep: bool) -> xr.Dataset:
     return mean.assign(test_reward=tasks["reward"], test_regret=tasks["regret"])
 
 
-def shard_replications(study: Study, number: int) -> range:
-    """The numbers of a shard's replications."""
-    first = number * study.shard
-    return range(first, min(first + study.shard, study.replications))
+def joined(
+    study: Study, piece: Callable[[str, int], Piece], numbers: Collection[int] | None = None
+) -> xr.Dataset:
+    """The results of shards, by default of all, from the piece of every agent in each.
+
+    A learner without λ has its one agent's numbers at every regularization.
+    """
+    shards = range(study.n_shards) if numbers is None else numbers
+    grid = study.regularization
+    names = [[study.agent(learner, value) for value in grid] for learner in study.learners]
+    every = {name: [piece(name, number) for number in shards] for name in study.agents()}
+    first = next(iter(every.values()))
+
+    def along(variable: str) -> Floats:
+        whole = {
+            name: np.concatenate([one[variable] for one in found], axis=1)
+            for name, found in every.items()
+        }
+        return np.stack([np.stack([whole[name] for name in row]) for row in names])
+
+    variables = {
+        variable: (
+            tuple(
+                "test_task" if variable[:5] == "test_" and d == "task" else d for d in DIMENSIONS
+            ),
+            along(variable),
+        )
+        for variable in first[0]
+        if variable != "cohort"
+    }
+    replications = [r for number in shards for r in study.in_shard(number)]
+    coords: dict[str, object] = {
+        "learner": [learner.name for learner in study.learners],
+        "regularization": list(grid),
+        "trained": [0] if study.protocol == "sequence" else list(study.training_tasks),
+        "replication": replications,
+    }
+    if "cohort" in first[0]:
+        coords["cohort"] = ("replication", np.concatenate([one["cohort"] for one in first]))
+    found = xr.Dataset(variables, coords)
+    labels = {d: np.arange(1, n + 1) for d, n in found.sizes.items() if d not in found.coords}
+    return found.assign_coords(labels)
 
 
 def shard_seed(seed: int, number: int) -> int:
@@ -108,88 +126,29 @@ def shard_seed(seed: int, number: int) -> int:
     return int(low) + (int(high) << 32)
 
 
-class SweptLearners:
-    """A study's learners at every regularization, each under its own name."""
+def build_agents(
+    study: Study, environment: Environment, names: Collection[str], prepared: Environment
+) -> Sequence[AnyAgent]:
+    """The agents of these names, for one simulation in the prepared environment."""
 
-    def __init__(self, study: Study, environment: Environment) -> None:
-        self._study = study
-        self._environment = environment
-
-    def names(self, regularization: Mapping[str, float]) -> dict[str, str]:
-        """Each learner's name in the study and its value of λ, by the name that it plays under.
-
-        A learner without λ plays once, under the first value's name, which determines its random
-        numbers.
-        """
-        return {
-            agent: learner.name
-            for agent, (learner, value) in agents(self._study).items()
-            if value == regularization[learner.name] or not learner.swept
-        }
-
-    def build(
-        self, prepared: Environment, *, only: Collection[str] | None = None
-    ) -> Sequence[AnyAgent]:
-        """The agents that play in one simulation, or only those with some names."""
-        return [
-            learner.build(agent, partial(self._resolve, prepared, value))
-            for agent, (learner, value) in agents(self._study).items()
-            if only is None or agent in only
-        ]
-
-    def _resolve(self, prepared: Environment, regularization: float, name: str) -> object:
+    def resolve(regularization: float, name: str) -> object:
         if name == "regularization":
             return regularization
-        for source in (prepared, self._environment):
+        for source in (prepared, environment):
             if hasattr(source, name):
                 return getattr(source, name)
-        kind = type(self._environment).__name__
+        kind = type(environment).__name__
         raise ValueError(f"a learner asks for @{name}, but the environment {kind} does not have it")
 
-
-def agents(study: Study) -> dict[str, tuple[LearnerSpec, float]]:
-    """The agents of a study, by name: each learner at each regularization, or once without λ.
-
-    A learner without λ plays under the first value's name.
-    """
-    learners = {learner.name: learner for learner in study.learners}
-    swept = {name: learner.swept for name, learner in learners.items()}
-    names = agents_of(swept, study.regularization)
-    return {agent: (learners[name], value) for agent, (name, value) in names.items()}
+    return [
+        learner.build(agent, partial(resolve, value))
+        for agent, (learner, value) in study.agents().items()
+        if agent in names
+    ]
 
 
-def agents_of(swept: Mapping[str, bool], grid: Sequence[float]) -> dict[str, tuple[str, float]]:
-    """The learner and the regularization of each agent; `swept` by learner."""
-    return {
-        agent_name(learner, value): (learner, value)
-        for learner, follows in swept.items()
-        for value in (grid if follows else grid[:1])
-    }
-
-
-def by_regularization(study: Study, played: xr.Dataset) -> xr.Dataset:
-    """Results over agents with learner and regularization as two dimensions."""
-    grid = study.regularization
-    positions = {str(name): i for i, name in enumerate(played["agent"].to_numpy())}
-    pick = xr.DataArray(
-        [
-            [positions[agent_name(one.name, value if one.swept else grid[0])] for value in grid]
-            for one in study.learners
-        ],
-        dims=("learner", "regularization"),
-        coords={"learner": [one.name for one in study.learners], "regularization": list(grid)},
-    )
-    found = played.drop_vars("agent").isel(agent=pick)
-    order = (*DIMENSIONS[:-1], "test_task", "round")
-    return found.transpose(*order, missing_dims="ignore")
-
-
-def agent_name(learner: str, regularization: float) -> str:
-    """The name that a learner plays under, which determines its random numbers."""
-    return f"{learner} @ {regularization!r}"
-
-
-def _environment(study: Study) -> Environment:
+def environment_of(study: Study) -> Environment:
+    """The study's environment, built once while its settings and files stay the same."""
     global _last  # noqa: PLW0603  (a cache of one, per process)
     files = json.dumps([study.folder, sources(study)["environment"]])
     key = tomli_w.dumps(study.environment.plain()) + files

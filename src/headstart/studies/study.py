@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Required, TypedDict, Unpack, cast, get_args
@@ -12,6 +11,7 @@ import tomli_w
 
 from headstart import checks, own_code, specs
 from headstart.frames import as_html, frame
+from headstart.habits import hinted
 from headstart.interfaces import Environment, Policy, PriorEstimator
 from headstart.simulation.agent import Agent, AnyAgent
 from headstart.simulation.learner import Learner, Optimal
@@ -234,6 +234,7 @@ class StudySettings(TypedDict, total=False):
     folder: str
 
 
+@hinted
 @dataclass(frozen=True, kw_only=True)
 class Study:
     """An experiment: learners that play the same tasks, at every regularization of a grid.
@@ -353,21 +354,22 @@ class Study:
     @classmethod
     def of(
         cls,
-        name: str,
         environment: Environment,
         learners: Sequence[AnyAgent | LearnerSpec],
+        *,
+        name: str = "study",
         **settings: Unpack[StudySettings],
     ) -> Study:
         """A study from objects such as `simulate` takes: dataclasses of plain values.
 
         Parameters
         ----------
-        name : str
-            The name of the study.
         environment : Environment
             Where tasks come from.
         learners : sequence of Agent or LearnerSpec
             What is compared.
+        name : str, default "study"
+            The name of the study.
         **settings
             The other fields of `Study`.
 
@@ -380,7 +382,7 @@ class Study:
         >>> from headstart.studies import Study
         >>> agents = [hs.learners.itl(), hs.learners.headstart()]
         >>> world = hs.environments.Synthetic(reward="linear")
-        >>> study = Study.of("small", world, agents, horizon=20, replications=10)
+        >>> study = Study.of(world, agents, horizon=20, replications=10)
         >>> [learner.name for learner in study.learners], study.environment.kind
         (['ITL', 'headstart'], 'Synthetic')
         """
@@ -411,6 +413,27 @@ class Study:
         """The names of the learners that follow the grid of regularizations."""
         return [learner.name for learner in self.learners if learner.swept]
 
+    def in_shard(self, number: int) -> range:
+        """The replications of a shard."""
+        first = number * self.shard
+        return range(first, min(first + self.shard, self.replications))
+
+    def agent(self, learner: LearnerSpec, regularization: float) -> str:
+        """The name under which a learner plays at a λ, which determines its random numbers.
+
+        A learner without λ plays once, under the grid's first value.
+        """
+        value = regularization if learner.swept else self.regularization[0]
+        return f"{learner.name} @ {value!r}"
+
+    def agents(self) -> dict[str, tuple[LearnerSpec, float]]:
+        """What plays, by name: each learner at each regularization, or once without λ."""
+        return {
+            self.agent(learner, value): (learner, value)
+            for learner in self.learners
+            for value in (self.regularization if learner.swept else self.regularization[:1])
+        }
+
     def check_trained(self, trained: int | None) -> None:
         """Check that the study has results after this many training tasks.
 
@@ -422,14 +445,6 @@ class Study:
         sizes = self.training_tasks if self.protocol == "train-then-test" else (0,)
         if trained is not None and trained not in sizes:
             raise ValueError(f"trained must be one of {', '.join(map(str, sizes))}, got {trained}")
-
-    @property
-    def digest(self) -> str:
-        """Eight hexadecimal digits that change with anything that changes the numbers."""
-        plain = {
-            name: value for name, value in self.plain().items() if name not in {"name", "about"}
-        }
-        return hashlib.sha256(tomli_w.dumps(plain).encode()).hexdigest()[:8]
 
     def environment_built(self) -> Environment:
         """The environment, not yet prepared."""

@@ -103,7 +103,7 @@ def revoke(
     *,
     store: Store = "headstart.db",
 ) -> None:
-    """Revoke a key: within seconds the service refuses it and its sessions."""
+    """Revoke a key and its sessions, within seconds."""
     with _opened(store) as database:
         from headstart.service.store.keys import revoke_key
 

@@ -39,7 +39,10 @@ def serve(
     ] = None,
     root_path: Annotated[str, typer.Option(help="The proxy's prefix, such as /bandits.")] = "",
 ) -> None:
-    """Serve decisions over HTTP, with a dashboard, from an SQLite file or PostgreSQL."""
+    """Serve decisions over HTTP, with a dashboard.
+
+    Everything is stored in an SQLite file or in PostgreSQL.
+    """
     gc.disable()  # until the service has started: what it imports stays
     with needs_extra():
         from headstart.service.http.app import Limits
@@ -66,7 +69,8 @@ def serve(
         typer.echo(f"Dashboard: {address}/   (store: {without_password})")
         typer.echo(f"Interface: {address}/v1/bandits, described at {address}/openapi.json")
         if not needs_key:
-            typer.echo("No key is needed, and only this machine is served: see headstart keys.")
+            typer.echo("No API key exists yet, so only this machine is served.")
+            typer.echo("To open it up: headstart keys create")
 
     with one_sentence("serve"):
         went_well = serve_until_signal(options, announce)

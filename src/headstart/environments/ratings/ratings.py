@@ -28,8 +28,10 @@ from headstart.environments.ratings.embedding import (
     embed,
 )
 from headstart.environments.ratings.grouping import AllUsers, Clusters, Grouping, Nearest
+from headstart.habits import hinted
 
 
+@hinted
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ratings:
     """One task per user: w is the user's vector, the arms are items, xᵀw is the utility.

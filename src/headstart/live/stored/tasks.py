@@ -100,7 +100,7 @@ class StoredTasks:
     ) -> None:
         """Start tasks from this memory from now on.
 
-        `memory.start` and `memory.effects` may be given with it.
+        `memory.start` and `memory.effects` may be given with it, both together.
         """
         memory.install(self._memory.population, start, effects)
 

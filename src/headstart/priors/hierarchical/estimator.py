@@ -11,6 +11,7 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
+from headstart.habits import hinted
 from headstart.interfaces import Memory
 from headstart.priors import _memories
 from headstart.priors.hierarchical import grid
@@ -30,6 +31,7 @@ _REFIT_SHARE = 8.0
 _LATEST_SHARE = 4.0
 
 
+@hinted
 @dataclass(frozen=True, kw_only=True)
 class Hierarchical:
     """Tasks w ~ N(h, Σ₀) with h ~ N(0, κ²I) and noise s², everything learned from completed tasks.

@@ -1,7 +1,7 @@
-"""The laws that every agent keeps, as functions of an agent and an environment that it can play.
+"""The laws that every agent keeps, for tests of your own agents.
 
-They need nothing but headstart, so that they can hold an agent written elsewhere; each raises an
-AssertionError where its law is broken. `docs/how-to/own-agent.md` shows how to run them.
+Each law is a function of an agent and an environment that it can play, and raises an AssertionError
+where it is broken; `check_agent` holds an agent to all of them.
 """
 
 import copy
@@ -96,6 +96,8 @@ def means_are_never_seen(agent: AnyAgent, environment: Environment) -> None:
         _assert_played_alike(agent, state, task, changed, uniforms)
 
 
+__all__ = ["LAWS", "check_agent"]
+
 LAWS: Sequence[Law] = (
     same_seed_same_numbers,
     chunks_and_threads_change_nothing,
@@ -107,7 +109,39 @@ LAWS: Sequence[Law] = (
     means_are_never_seen,
 )
 
+_WORLD = hs.environments.Synthetic(dimension=3, n_arms=4)
 _AVERAGE = hs.priors.Average()
+
+
+def check_agent(agent: AnyAgent, environment: Environment | None = None) -> None:
+    """Hold an agent to all laws; of one that is informed, all but that the means are never seen.
+
+    Parameters
+    ----------
+    agent : Agent
+        The agent.
+    environment : Environment, optional
+        One that it can play, by default a small synthetic one.
+
+    Raises
+    ------
+    AssertionError
+        Names the law and says what differed.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> from headstart.testing import check_agent
+    >>> check_agent(hs.learners.itl())
+    """
+    played = _WORLD if environment is None else environment
+    for law in LAWS:
+        if law is means_are_never_seen and isinstance(agent, InformedAgent):
+            continue
+        try:
+            law(agent, played)
+        except AssertionError as error:
+            raise AssertionError(f"{agent.name} breaks {law.__name__}: {error}") from error
 
 
 def _simulate(agents: Sequence[AnyAgent], environment: Environment, workers: int = 1) -> xr.Dataset:
