@@ -3,6 +3,7 @@
 import copy
 import os
 import pickle
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -247,29 +248,71 @@ OPEN = hs.Features(
 )
 
 
-def test_numbers_are_settled_by_the_first_data() -> None:
+def test_items_that_differ_settle_their_numbers_at_once() -> None:
     bandit = hs.MetaBandit(features=OPEN, seed=0)
     items = [{"price": 10, "size": 1}, {"price": 30, "size": 1}]
-    bandit.decide("ann", items, context={"hour": 6}, about={"age": 30})
-    features = bandit.features
-    assert isinstance(features, hs.Features)
-    assert features.item == (
-        hs.Number("price", mean=20.0, scale=10.0),
-        hs.Number("size", mean=1.0, scale=1.0),
-    )
-    assert features.context == (hs.Number("hour", mean=6.0, scale=6.0), hs.Number("load"))
-    assert features.about == (hs.Number("age", mean=30.0, scale=30.0),)
-    bandit.decide("bob", [{"price": 1000}], context={"hour": 8, "load": 0}, about={"age": 80})
-    settled = bandit.features
-    assert isinstance(settled, hs.Features)
-    assert settled.is_settled
-    assert (settled.item, settled.about) == (features.item, features.about)
-    assert settled.context == (features.context[0], hs.Number("load", mean=0.0, scale=1.0))
-    # Decided with the numbers that they became.
-    numbers = hs.MetaBandit(features=settled, seed=0)
-    numbers.decide("ann", items, context={"hour": 6}, about={"age": 30})
-    numbers.decide("bob", [{"price": 1000}], context={"hour": 8, "load": 0}, about={"age": 80})
-    assert fingerprint(bandit, ids=False) == fingerprint(numbers, ids=False)
+    bandit.decide("ann", items)
+    assert bandit.features is not None
+    assert bandit.features.item == (hs.Number("price", mean=20.0, scale=10.0), hs.Number("size"))
+    bandit.decide("bob", [{"price": 1000}])
+    assert bandit.features.attributes["price"] == hs.Number("price", mean=20.0, scale=10.0)
+
+
+def test_no_number_has_the_scale_of_a_single_value() -> None:
+    """A first temperature of 0.5 made 25 into 49, for good."""
+    bandit = hs.MetaBandit(features=OPEN, seed=0)
+    rng = np.random.default_rng(0)
+    hours, ages = rng.uniform(0, 24, 40), rng.uniform(20, 70, 40)
+    hours[0] = 0.5
+    items = [{"price": 10}, {"price": 30}]
+    for i in range(29):
+        context, about = {"hour": hours[i]}, {"age": ages[i]}
+        decision = bandit.decide(i, items, context=context, about=about)
+        assert bandit.explain(decision).features[2] == 0.0  # missing, until it has a scale
+        bandit.decide(i, items, about=about)  # a task counts once
+        bandit.propensities(i, items, context=context)  # decides nothing
+    assert bandit.features is not None
+    assert bandit.features.open == {"size", "hour", "load", "age"}
+    bandit.decide(29, items, context={"hour": hours[29]}, about={"age": ages[29]})
+    found = bandit.features.attributes
+    assert found["hour"] == hs.Number("hour", mean=hours[:30].mean(), scale=hours[:30].std())
+    assert found["age"] == hs.Number("age", mean=ages[:30].mean(), scale=ages[:30].std())
+    assert bandit.features.open == {"size", "load"}
+
+
+def test_values_that_settle_a_number_later_are_part_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "bandit.npz"
+    bandit = hs.MetaBandit(features=OPEN, seed=0)
+    for hour in range(30):
+        bandit.decide("ann", [{"price": 10}], context={"hour": hour})
+        bandit.save(file)
+        bandit = hs.MetaBandit.load(file)
+    assert bandit.features is not None
+    assert bandit.features.open == {"size", "load", "age"}
+    assert bandit.features.attributes["hour"].mean == 14.5  # type: ignore[union-attr]
+
+
+def test_decisions_go_on_while_a_log_is_read() -> None:
+    """The log is read again if a decision has settled other numbers meanwhile."""
+    features = hs.Features(item=[hs.Number("price")])
+    bandit = hs.MetaBandit(features=features, seed=0)
+    log = pd.DataFrame({"task": ["a", "b"] * 20, "price": np.arange(40.0), "reward": 1.0})
+    thread_decided: list[bool] = []
+
+    def decide(*_: int) -> None:
+        if not thread_decided:
+            thread = threading.Thread(
+                target=lambda: bandit.decide("ann", [{"price": 100}, {"price": 300}])
+            )
+            thread.start()
+            thread.join(60)
+            thread_decided.append(not thread.is_alive())
+
+    bandit.fit(log, progress=decide)
+    assert thread_decided == [True]
+    assert bandit.features == features.settled(items=[{"price": 100}, {"price": 300}])
+    other = hs.MetaBandit(features=bandit.features, seed=0).fit(log)
+    np.testing.assert_allclose(bandit.next_prior().bias, other.next_prior().bias)
 
 
 def test_numbers_stay_open_where_a_call_fails() -> None:
@@ -295,7 +338,7 @@ def test_catalogues_and_bandits_settle_alike() -> None:
     assert bandit.features.item == OPEN.settled(items=items).item
     # A bandit that was settled before has the items encoded in its own numbers.
     other = hs.MetaBandit(features=OPEN, seed=0)
-    other.observe("ann", {"price": 5, "size": 5}, 1.0)
+    other.decide("ann", [{"price": 5, "size": 5}, {"price": 6, "size": 6}])
     catalogue = hs.Catalogue(items, features=OPEN)
     catalogue.change("tea", {"price": 11})
     catalogue.add({"gin": {"price": 40}})
@@ -477,11 +520,11 @@ def test_bandits_with_the_same_features_are_merged() -> None:
         both.merge(hs.MetaBandit(dimension=SHOP.dimension))
     # Numbers that one of them has settled are those of both.
     one, other = (hs.MetaBandit(features=OPEN, seed=seed) for seed in (0, 1))
-    other.observe("ann", {"price": 3}, 1.0)
+    other.decide("ann", [{"price": 3}, {"price": 5}])
     one.merge(other)
     assert one.features == other.features
     third = hs.MetaBandit(features=OPEN, seed=2)
-    third.observe("bob", {"price": 30}, 1.0)
+    third.decide("bob", [{"price": 30}, {"price": 50}])
     before = fingerprint(third)
     with pytest.raises(ValueError, match="mean and scale"):
         third.merge(one)

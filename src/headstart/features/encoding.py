@@ -1,7 +1,7 @@
 """Encoding: the attributes of items, context or tasks, from one row of values or from columns."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,8 +49,8 @@ class Side:
         """The first column of an attribute."""
         return self._places[name][1]
 
-    def row(self, given: Any) -> Floats:
-        """One row of raw values as numbers."""
+    def row(self, given: Any, without: Collection[str] = ()) -> Floats:
+        """One row of raw values as numbers; attributes in `without` count as missing."""
         row = self._nothing.copy()
         if given is None:
             return row
@@ -59,7 +59,7 @@ class Side:
             given = values.flat(given, self.what)
             rows.check_names(given, self.names, self.what)
         for name, value in given.items():
-            if not values.is_missing(value):
+            if not values.is_missing(value) and name not in without:
                 attribute, at, flag = places[name]
                 attribute.write(value, row, at)
                 if flag >= 0:

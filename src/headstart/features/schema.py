@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -292,13 +292,15 @@ class Features:
         items = self._sides[0].row(item)[None, :]
         return self.arms(items, self.encode_context(context), self.encode_about(about)).ravel()
 
-    def encode_items(self, items: Rows) -> EncodedItems:
+    def encode_items(self, items: Rows, without: Collection[str] = ()) -> EncodedItems:
         """Items as numbers.
 
         Parameters
         ----------
         items : dicts by id or in a list, pandas or Polars frame, or Arrow table
             The items. A pandas index holds their ids. Other columns of a frame are ignored.
+        without : collection of str, optional
+            Attributes that count as missing.
 
         Returns
         -------
@@ -306,61 +308,50 @@ class Features:
         """
         side = self._sides[0]
         table = rows.read(items, side.names, "items")
-        return EncodedItems(matrix=side.matrix(table.columns, table.n_rows), ids=table.ids)
+        columns = {name: column for name, column in table.columns.items() if name not in without}
+        return EncodedItems(matrix=side.matrix(columns, table.n_rows), ids=table.ids)
 
-    def encode_context(self, context: Mapping[str, Any] | None) -> Floats:
+    def encode_context(
+        self, context: Mapping[str, Any] | None, without: Collection[str] = ()
+    ) -> Floats:
         """The columns of the context (c,).
 
         Parameters
         ----------
         context : mapping of str to object, optional
             The attributes of the context.
+        without : collection of str, optional
+            Attributes that count as missing.
 
         Returns
         -------
         ndarray of shape (c,)
         """
-        return self._sides[1].row(context)
+        return self._sides[1].row(context, without)
 
-    def encode_about(self, about: Mapping[str, Any] | None) -> Floats:
+    def encode_about(
+        self, about: Mapping[str, Any] | None, without: Collection[str] = ()
+    ) -> Floats:
         """What is known of a task, z (p,).
 
         Parameters
         ----------
         about : mapping of str to object, optional
             The attributes of the task.
+        without : collection of str, optional
+            Attributes that count as missing.
 
         Returns
         -------
         ndarray of shape (p,)
         """
-        return self._sides[2].row(about)
+        return self._sides[2].row(about, without)
 
     @cached_property
     def is_fixed(self) -> bool:
         """Whether an item has the same features in every context and for every task."""
         crossed = {self.parts[name] for pair in self.cross for name in pair}
         return not self.context and "about" not in crossed
-
-    def arms_of(self, items: Rows, context: Mapping[str, Any] | None, task: Floats) -> EncodedItems:
-        """The arms (K, d) of items in a context, for a task, with their ids.
-
-        Parameters
-        ----------
-        items : dicts by id or in a list, pandas or Polars frame, or Arrow table
-            The items.
-        context : mapping of str to object or None
-            The attributes of the context.
-        task : ndarray of shape (p,)
-            What is known of the task, from `encode_about`.
-
-        Returns
-        -------
-        EncodedItems
-        """
-        encoded = self.encode_items(items)
-        arms = self.arms(encoded.matrix, self.encode_context(context), task)
-        return EncodedItems(matrix=arms, ids=encoded.ids)
 
     def arms(
         self, items: Floats, context: Floats, task: Floats, out: Floats | None = None
@@ -463,9 +454,15 @@ class Features:
     # Means and scales from data
 
     @cached_property
+    def open(self) -> frozenset[str]:
+        """The names of the numbers that have no mean and scale yet, and need them."""
+        numbers = (one for one in self._all() if isinstance(one, Number))
+        return frozenset(one.name for one in numbers if not one.is_settled)
+
+    @property
     def is_settled(self) -> bool:
         """Whether every number has its mean and scale, or needs none."""
-        return all(one.is_settled for one in self._all() if isinstance(one, Number))
+        return not self.open
 
     def settled(self, *, items: Rows = None, context: Rows = None, about: Rows = None) -> Features:
         """The schema with a mean and scale for every number that had none.
@@ -487,14 +484,32 @@ class Features:
         >>> settled.item[0].mean, settled.item[0].scale
         (20.0, 10.0)
         """
-        if self.is_settled:
+        return self.settled_by(self.open_numbers(items=items, context=context, about=about))
+
+    def open_numbers(
+        self, *, items: Rows = None, context: Rows = None, about: Rows = None
+    ) -> dict[str, Floats]:
+        """The values of open numbers in some rows, by name, without missing ones."""
+        found: dict[str, Floats] = {}
+        for side, given in zip(self._sides, (items, context, about), strict=True):
+            if given is not None and not self.open.isdisjoint(side.names):
+                what = "items" if side.what == "item" else side.what
+                table = rows.read(given, side.names, what)
+                for name in self.open.intersection(side.names).intersection(table.columns):
+                    found[name] = _numbers(name, table.columns[name])
+        return found
+
+    def settled_by(self, numbers: Mapping[str, Floats]) -> Features:
+        """The schema with the means and scales of values (n,), by name, for open numbers."""
+
+        def settled(one: Attribute) -> Attribute:
+            values = numbers.get(one.name)
+            return one.settled(values) if isinstance(one, Number) and values is not None else one
+
+        if self.open.isdisjoint(numbers):
             return self
-        return replace(
-            self,
-            item=_settled(self.item, items, "items"),
-            context=_settled(self.context, context, "context"),
-            about=_settled(self.about, about, "about"),
-        )
+        item, context, about = (tuple(map(settled, getattr(self, part))) for part in _PARTS)
+        return replace(self, item=item, context=context, about=about)
 
     def settled_by_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> Features:
         """The schema with a mean and scale, from a log, for every number that had none.
@@ -512,23 +527,16 @@ class Features:
         -------
         Features
         """
-
-        def settled(attribute: Attribute) -> Attribute:
-            if not isinstance(attribute, Number) or attribute.name not in columns:
-                return attribute
-            column = Column(columns[attribute.name], is_text=is_text)
-            numbers = column.numbers()
-            if numbers is None:
+        numbers = {}
+        for name in self.open.intersection(columns):
+            attribute, column = self.attributes[name], Column(columns[name], is_text=is_text)
+            found = column.numbers()
+            if found is None and isinstance(attribute, Number):
                 levels, codes = column.levels()
-                numbers = np.array([*map(attribute.number_of, levels), np.nan])[codes]
-            return attribute.settled(numbers)
-
-        return replace(
-            self,
-            item=tuple(map(settled, self.item)),
-            context=tuple(map(settled, self.context)),
-            about=tuple(map(settled, self.about)),
-        )
+                found = np.array([*map(attribute.number_of, levels), np.nan])[codes]
+            if found is not None:
+                numbers[name] = found
+        return self.settled_by(numbers)
 
     def settled_as(self, other: object) -> Features:
         """The schema with another one's means and scales, for numbers that had none.
@@ -575,8 +583,10 @@ class Features:
         """A first proposal of a schema, from a log.
 
         A column that is constant within every task belongs to tasks, a function of the item belongs
-        to items, and all others to the context. Ids, constants and columns that seem to follow from
-        the reward are left out. `print` shows the schema as code to edit; `report` says what was
+        to items, and all others to the context. Categories are crossed where that improves the
+        prediction of rewards in tasks that were not used to fit it. Ids, constants, columns that
+        seem to follow from the reward, and attributes of tasks that a bandit would not use, are
+        left out. `print` shows the schema as code to edit; `report` says what was
         left out, and why.
 
         Parameters
@@ -612,7 +622,6 @@ class Features:
             context=[
                 hs.Category("device", levels=["phone", "desktop"]),
             ],
-            cross=[("device", "brand")],
         )
         # column 'item' seems to name the item
         # left out: click: it is the reward
@@ -750,21 +759,11 @@ def _attributes(part: str, given: object) -> tuple[Attribute, ...]:
     return found
 
 
-def _settled(
-    attributes: Sequence[Attribute], given: Rows | None, what: str
-) -> tuple[Attribute, ...]:
-    if given is None or all(one.is_settled for one in attributes if isinstance(one, Number)):
-        return tuple(attributes)
-    table = rows.read(given, [attribute.name for attribute in attributes], what)
-
-    def settled(attribute: Attribute) -> Attribute:
-        if not isinstance(attribute, Number):
-            return attribute
-        column = Column(table.columns[attribute.name])
-        numbers = column.numbers()
-        if numbers is None:
-            present = (value for value in column.listed() if not values.is_missing(value))
-            numbers = np.array([values.number(attribute.name, value) for value in present])
-        return attribute.settled(numbers)
-
-    return tuple(settled(attribute) for attribute in attributes)
+def _numbers(name: str, given: Any) -> Floats:
+    """The numbers of a column, without missing ones."""
+    column = Column(given)
+    numbers = column.numbers()
+    if numbers is None:
+        present = (value for value in column.listed() if not values.is_missing(value))
+        numbers = np.array([values.number(name, value) for value in present])
+    return numbers[~np.isnan(numbers)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from headstart import checks
 from headstart.arrays import Floats
-from headstart.features import Features
+from headstart.features import EncodedItems, Features
 from headstart.interfaces import n_about
 from headstart.live._decision_sets import ArmsOfTasks, DecisionSet, decision_set
 from headstart.live._memory import Memory
@@ -28,7 +28,14 @@ from headstart.live.inputs import (
 # One for all tasks, or one for each of them.
 AttributesOfTasks = Attributes | Sequence[Attributes | None]
 
+# So many values settle the mean and scale of a number of the context or of tasks. A number of items
+# is settled by the first items to choose from that differ.
+_ENOUGH = 30
+
 _log = logging.getLogger("headstart.live")
+
+# The values of numbers without mean and scale, by name.
+Unsettled = dict[str, list[float]]
 
 
 class Told(NamedTuple):
@@ -37,6 +44,7 @@ class Told(NamedTuple):
     arms: Arms | Catalogue | DecisionSet
     about: Floats | None  # (p,), what is known of the task, if that is new
     schema: Features  # settled by the attributes
+    unsettled: Unsettled
 
 
 class ToldOfMany(NamedTuple):
@@ -45,6 +53,7 @@ class ToldOfMany(NamedTuple):
     arms: Sequence[DecisionSet]
     abouts: Mapping[Name, Floats]
     schema: Features
+    unsettled: Unsettled
 
 
 class Observed(NamedTuple):
@@ -53,14 +62,15 @@ class Observed(NamedTuple):
     features: Floats  # (d,)
     about: Floats | None
     schema: Features
+    unsettled: Unsettled
 
 
 class Encoder:
     """The schema of a bandit, applied to the attributes in its calls.
 
     Numbers without mean and scale get them from the first data: an item's number from the items of
-    a decision or a catalogue, a number of the context or of tasks from its first value. `keep`
-    makes that permanent, after a call that did not fail.
+    a decision or a catalogue, if these differ; any other from its first values. Until then it
+    counts as missing. `keep` makes that permanent, after a call that did not fail.
     """
 
     def __init__(self, schema: Features, memory: Memory) -> None:
@@ -85,9 +95,9 @@ class Encoder:
                 schema.n_about,
             )
 
-    def keep(self, schema: Features) -> None:
-        """Continue with a schema that a call has settled."""
-        self.schema = schema
+    def keep(self, told: Told | ToldOfMany | Observed) -> None:
+        """Continue with the schema that a call has settled."""
+        self.schema, self._tasks.unsettled = told.schema, told.unsettled
 
     def decision(
         self,
@@ -97,11 +107,12 @@ class Encoder:
         about: Any,
     ) -> Told:
         """Encode the attributes of a decision."""
-        schema = self.schema
+        schema, unsettled, name = self.schema, self._tasks.unsettled, name_of(task)
         if not schema.is_settled:
-            schema = _settled(schema, arms, context, about)
-        new, z = self._about(schema, name_of(task), about)
-        return Told(self._arms(schema, arms, context, z), new, schema)
+            new_about = None if name in self._tasks.abouts else about
+            schema, unsettled = _settled(schema, unsettled, arms, context, new_about)
+        new, z = self._about(schema, name, about)
+        return Told(self._arms(schema, arms, context, z), new, schema, unsettled)
 
     def decisions(
         self,
@@ -114,11 +125,12 @@ class Encoder:
         names, n = list(map(name_of, tasks)), len(tasks)
         contexts, abouts = _each("context", context, n), _each("about", about, n)
         each = self._each_arms(arms, n)
-        schema = self.schema
-        for some, one, other in zip(each, contexts, abouts, strict=True):
+        schema, unsettled = self.schema, self._tasks.unsettled
+        for name, some, one, other in zip(names, each, contexts, abouts, strict=True):
             if schema.is_settled:
                 break
-            schema = _settled(schema, some, one, other)
+            new_about = None if name in self._tasks.abouts else other
+            schema, unsettled = _settled(schema, unsettled, some, one, new_about)
         sets: list[DecisionSet] = []
         news: dict[Name, Floats] = {}
         known: dict[tuple[int, int, bytes], DecisionSet] = {}
@@ -131,28 +143,32 @@ class Encoder:
                 found = self._arms(schema, some, one, z)
                 known[key] = decision_set(found, self._tasks.feature_names, f"arms[{i}]")
             sets.append(known[key])
-        return ToldOfMany(sets, news, schema)
+        return ToldOfMany(sets, news, schema, unsettled)
 
     def observation(
         self, name: Name, item: Any, context: Attributes | None, about: Any
     ) -> Observed:
         """Encode the attributes of an item that was chosen elsewhere."""
-        schema, attributes = self.schema, isinstance(item, Mapping)
+        schema, unsettled = self.schema, self._tasks.unsettled
+        attributes = isinstance(item, Mapping)
         if not schema.is_settled:
-            schema = _settled(schema, [item] if attributes else (), context, about)
+            new_about = None if name in self._tasks.abouts else about
+            items = [item] if attributes else ()
+            schema, unsettled = _settled(schema, unsettled, items, context, new_about)
         new, z = self._about(schema, name, about)
         if attributes:
-            x = schema.arms_of([item], context, z).matrix[0]
-            return Observed(x, new, schema)
-        _refuse_context(context)
-        return Observed(vector_of("features", item, schema.dimension), new, schema)
+            (x,) = _arms_of(schema, [item], context, z).matrix
+        else:
+            _refuse_context(context)
+            x = vector_of("features", item, schema.dimension)
+        return Observed(x, new, schema, unsettled)
 
     def _about(self, schema: Features, name: Name, about: Any) -> tuple[Floats | None, Floats]:
         """What is known of a task, if that is new; and what counts, (p,)."""
         known = self._tasks.abouts.get(name)
         if about is None:
             return None, self._nothing if known is None else known
-        told = schema.encode_about(about)
+        told = schema.encode_about(about, schema.open)
         if known is not None:
             return None, known
         return (told if len(about) and len(told) else None), told
@@ -169,7 +185,7 @@ class Encoder:
         if isinstance(arms, Catalogue) or not has_attributes(arms):
             _refuse_context(context)
             return cast("Arms | Catalogue", arms)
-        encoded = schema.arms_of(arms, context, z)
+        encoded = _arms_of(schema, arms, context, z)
         ids = encoded.ids
         if ids is not None and not isinstance(arms, Mapping):
             ids = different_ids(list(ids), "items")
@@ -188,17 +204,35 @@ class Encoder:
         return list(arms)
 
 
-def _settled(schema: Features, arms: Any, context: Any, about: Any) -> Features:
-    """The schema with the numbers settled that occur in these data."""
+def _arms_of(schema: Features, items: Any, context: Attributes | None, z: Floats) -> EncodedItems:
+    """The arms (K, d) of items in a context, for a task, with their ids."""
+    encoded = schema.encode_items(items, schema.open)
+    arms = schema.arms(encoded.matrix, schema.encode_context(context, schema.open), z)
+    return EncodedItems(matrix=arms, ids=encoded.ids)
+
+
+def _settled(
+    schema: Features, unsettled: Unsettled, arms: Any, context: Any, about: Any
+) -> tuple[Features, Unsettled]:
+    """The schema with the numbers settled for which there are enough values, and the others'."""
     if isinstance(arms, Catalogue):
         if arms.schema is not None:
             schema = arms.fit_to(schema)
         arms = None
-    return schema.settled(
+    found = schema.open_numbers(
         items=arms if has_attributes(arms) else None,
         context=None if context is None else [context],
         about=None if about is None else [about],
     )
+    enough, rest = {}, dict(unsettled)
+    for name, numbers in found.items():
+        together = np.concatenate([unsettled.get(name, []), numbers])
+        differ = schema.parts[name] == "item" and len(np.unique(numbers)) > 1
+        if differ or len(together) >= _ENOUGH:
+            enough[name] = together
+        rest[name] = together.tolist()
+    schema = schema.settled_by(enough)
+    return schema, {name: numbers for name, numbers in rest.items() if name in schema.open}
 
 
 def _of_catalogue(
@@ -207,7 +241,7 @@ def _of_catalogue(
     """The items of a catalogue in a context; unchanged if the context has no effect on them."""
     if catalogue.schema is not schema:
         catalogue.fit_to(schema)
-    c = schema.encode_context(context)
+    c = schema.encode_context(context, schema.open)
     if schema.is_fixed:
         return catalogue
     items = catalogue.items

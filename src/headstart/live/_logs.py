@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from headstart.arrays import Floats
@@ -20,7 +19,7 @@ from headstart.live._rows import (
     PRIOR_TASKS,
 )
 from headstart.live.inputs import Name, default_names
-from headstart.logs import Columns, LoggedTask, LogReading
+from headstart.logs import Columns, LoggedTask, LogReading, LogStatistics
 from headstart.progress import Progress
 
 # How often the number of tasks is reported.
@@ -32,24 +31,26 @@ _TASKS_FOR_SCALES = 256
 _PARTS = 8
 
 
-def fit(
+def read(memory: Memory, reading: LogReading) -> Iterable[LoggedTask]:
+    """Read a log. If it is grouped by task, its tasks are read when they are counted."""
+    _check(memory, reading.columns)
+    return reading if reading.grouped_by_task else reading.statistics()
+
+
+def count(
     memory: Memory,
-    lock: AbstractContextManager[object],
     reading: LogReading,
+    logged: Iterable[LoggedTask],
     *,
     keep: bool,
     counted: Progress | None = None,
 ) -> None:
-    """`MetaBandit.fit`: read a log and count its tasks; calls `counted` with their number."""
-    _check(memory, reading.columns)
-    # Without the lock, if possible: reading takes long.
-    logged = reading if reading.grouped_by_task else reading.statistics()
-    total = 0 if isinstance(logged, LogReading) else len(logged)
+    """Count the tasks of a log that was read; calls `counted` with their number."""
+    total = len(logged) if isinstance(logged, LogStatistics) else 0
     names = reading.columns.feature_names()
-    with lock:
-        tasks = logged if counted is None else _reporting(logged, total, counted)
-        reading.note_set_aside(_absorb(memory, tasks, keep=keep, names=names))
-        memory.tasks.feature_names.note(names)
+    tasks = logged if counted is None else _reporting(logged, total, counted)
+    reading.note_set_aside(_absorb(memory, tasks, keep=keep, names=names))
+    memory.tasks.feature_names.note(names)
 
 
 def _check(memory: Memory, columns: Columns) -> None:

@@ -43,6 +43,7 @@ class Tasks:
         # The side information of a task about which nothing is known.
         self.unknown_about: Floats | None = None
         self.items = ItemCounts()  # what tasks count by item
+        self.unsettled: dict[str, list[float]] = {}  # values of numbers without mean and scale
         self.n_from_logs = 0  # tasks of logs that were counted and not kept
         self.pending = Pending(layout.dimension)
         if settings.deadline_seconds is not None:

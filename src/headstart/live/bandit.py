@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any, Literal, NoReturn, Unpack, overload
 
@@ -186,7 +185,7 @@ class MetaBandit:
                     "features must be the bandit's own, with the same mean and scale, "
                     f"got {checks.short(features)}"
                 )
-            self._encoder.keep(own)
+            self._encoder.schema = own
 
     def next_prior(self) -> Prior:
         """What the next task starts from, given everything known now."""
@@ -334,7 +333,7 @@ class MetaBandit:
             else:
                 told = encoder.decision(task, arms, context, about)
                 decision = chooser.decide(task, told.arms, mask=mask, n=n, about=told.about)
-                encoder.keep(told.schema)
+                encoder.keep(told)
             if self._rewards.counts_defaults:
                 self._rewards.count(decision)
             self._drop_excess()
@@ -419,7 +418,7 @@ class MetaBandit:
             told = encoder.observation(name, features, context, about)
             with self._memory.knowing_if(name, told.about):
                 outcome = self._rewards.observe(name, told.features, value, weight, item)
-            encoder.keep(told.schema)
+            encoder.keep(told)
             return outcome
 
     def cancel(self, decision_id: str) -> bool:
@@ -500,7 +499,7 @@ class MetaBandit:
             else:
                 told = encoder.decisions(names, arms, context, about)
                 decisions = chooser.decide_many(names, told.arms, mask=mask, abouts=told.abouts)
-                encoder.keep(told.schema)
+                encoder.keep(told)
             if self._rewards.counts_defaults:
                 self._rewards.count(decisions)
             self._drop_excess()
@@ -557,9 +556,7 @@ class MetaBandit:
                 numbers, known = only_numbers(arms, context, about)
                 return chooser.propensities(task, numbers, mask=mask, about=known)
             told = encoder.decision(task, arms, context, about)
-            found = chooser.propensities(task, told.arms, mask=mask, about=told.about)
-            encoder.keep(told.schema)
-            return found
+            return chooser.propensities(task, told.arms, mask=mask, about=told.about)
 
     @hints("fit(log, task=…, features=…, reward=…) with a table that has these columns")
     def fit(
@@ -576,7 +573,7 @@ class MetaBandit:
 
         If anything is wrong with the logs, nothing is learned. With a schema, attributes are read
         from columns of the same names; numbers without mean and scale get them from the log's first
-        rows.
+        rows. Other threads may decide while a log is read, unless it is grouped by task.
 
         Parameters
         ----------
@@ -605,23 +602,20 @@ class MetaBandit:
             The bandit itself.
         """
         encoder = self._encoder
-        # Nothing else may settle the schema meanwhile.
-        settles = encoder is not None and not encoder.schema.is_settled
-        with self._lock if settles else nullcontext():
-            if encoder is not None:
-                columns = {"features": encoder.schema, **columns}
-            reading = LogReading(
-                logs,
-                Columns(**columns),
-                self.dimension,
-                progress=progress,
-                on_bad=on_bad,
-                grouped_by_task=grouped_by_task,
-                reward_range=self.settings.reward_range,
-            )
-            _logs.fit(self._memory, self._lock, reading, keep=keep_open)
-            if encoder is not None and settles:
-                encoder.keep(encoder.schema.settled_as(reading.columns.schema))
+        rules: dict[str, Any] = {"on_bad": on_bad, "grouped_by_task": grouped_by_task}
+        rules |= {"reward_range": self.settings.reward_range, "progress": progress}
+        while True:
+            schema = self.features
+            given: ColumnNames = columns if schema is None else {"features": schema, **columns}
+            reading = LogReading(logs, Columns(**given), self.dimension, **rules)
+            logged = _logs.read(self._memory, reading)  # without the lock: it takes long
+            with self._lock:
+                if encoder is None or encoder.schema is schema:
+                    _logs.count(self._memory, reading, logged, keep=keep_open)
+                    if encoder is not None:
+                        encoder.schema = encoder.schema.settled_as(reading.columns.schema)
+                    break
+            # A decision has settled numbers of the schema meanwhile: read the log by these.
         self.log_report = reading.report
         return self
 
@@ -645,7 +639,7 @@ class MetaBandit:
             schema = content.common_features(self.features)
             content.merge_into(self._memory)
             if self._encoder is not None and schema is not None:
-                self._encoder.keep(schema)
+                self._encoder.schema = schema
         return self
 
     def _saved(self) -> files.Saved:

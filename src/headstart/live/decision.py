@@ -199,7 +199,9 @@ class TaskView(NamedTuple):
             numbers: Any = features
             return checks.floats("features", numbers)
         about = self.schema.encode_about(None) if self.about is None else self.about
-        x: Floats = self.schema.arms_of([features], context, about).matrix[0]
+        schema = self.schema
+        items = schema.encode_items([features], schema.open).matrix
+        x: Floats = schema.arms(items, schema.encode_context(context, schema.open), about)[0]
         return x
 
     @overload

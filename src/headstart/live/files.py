@@ -199,6 +199,7 @@ class Saved:
         )
         memory.tasks.n_from_logs = header["n_from_logs"]
         memory.tasks.settled.values.update(header["settled"])
+        memory.tasks.unsettled = dict(header["unsettled"])
         self._restore_tasks(memory)
         if not memory.has_half_life_of(header["settings"]):
             memory.change_half_life(header["settings"])
@@ -359,6 +360,7 @@ def write(
         "pending_items": [None if item is None else id_to(item) for item in items],
         "task_items": [(name, list(map(id_to, rows))) for name, rows in of_tasks.items()],
         "settled": tasks.settled.values,
+        "unsettled": tasks.unsettled,
         "generator": generator,
     }
     arrays = {

@@ -2,7 +2,6 @@
 
 import copy
 import io
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -227,7 +226,7 @@ def memory_of_log(
     if beside is not None and beside.scales_known:
         population.scales, population.scales_known = beside.scales, True
     memory = Memory(Tasks(population.layout, model.settings, model.feature_names), population)
-    _logs.fit(memory, nullcontext(), reading, keep=False, counted=counted)
+    _logs.count(memory, reading, _logs.read(memory, reading), keep=False, counted=counted)
     return replace(StoredMemory.of(population), scales_known=True)
 
 

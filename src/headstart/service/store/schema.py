@@ -326,19 +326,11 @@ keys = Table(
     Column("revoked", Double),
 )
 
-sessions = Table(
-    "sessions",
-    metadata,
-    Column("hash", LargeBinary, primary_key=True),  # of the cookie's content
-    Column("key", Text, nullable=False),
-    Column("created", Double, nullable=False),
-    Column("expires", Double, nullable=False),
-)
-
 # One row: the version of these tables.
 schema_version = Table(
     "schema_version",
     metadata,
     Column("version", Integer, primary_key=True),
+    Column("secret", LargeBinary, nullable=False),  # signs the cookies of the dashboard
 )
 VERSION = 1
