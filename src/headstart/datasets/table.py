@@ -196,15 +196,6 @@ class RatingTable:
         """Keep items with enough ratings, then users with enough ratings of those.
 
         This happens once, as in the paper: afterwards an item may have fewer than `item_ratings`.
-
-        Parameters
-        ----------
-        item_ratings, user_ratings : int
-            The least number of ratings of an item, and of a user.
-
-        Returns
-        -------
-        RatingTable
         """
         return _filtered(
             self,
@@ -294,9 +285,6 @@ def _read_parquet(file: Path, names: tuple[str, str, str]) -> RatingTable:
 
     try:
         frame = pd.read_parquet(file)
-    except ImportError as error:
-        message = "reading Parquet needs pyarrow: pip install 'headstart[data]'"
-        raise ImportError(message) from error
     except (ValueError, OSError) as error:
         raise ValueError(f"{file} must be a Parquet file: {error}") from error
     return _columns(frame, names, source=str(file), unit="row", first=0)
