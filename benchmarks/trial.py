@@ -5,8 +5,7 @@
 and writes the table to benchmarks/trial.md. The verdict comes from a log of random choices, and
 playing sees nothing of that log. headstart is as it comes, and one model for all is the same bandit
 with everything as one task; the penalty and confidence of each task alone are tuned on a quarter of
-the tasks. Intervals are paired, over tasks or over orders of tasks, whichever
-is wider.
+the tasks. Intervals are paired, over tasks and orders of tasks.
 """
 
 import argparse
@@ -27,7 +26,7 @@ from benchmarks.trial_logs import MADE, REAL, Case
 
 import headstart as hs
 from headstart.arrays import Floats, Integers
-from headstart.intervals import Interval, interval
+from headstart.intervals import Interval, interval_from, standard_errors
 
 OURS, ONE, ALONE = "headstart", "one model", "each task alone"
 PAGE = Path(__file__).with_suffix(".md")
@@ -76,13 +75,15 @@ class Result:
     rewards: Mapping[str, Floats]  # (orders, people)
 
     def over(self, one: str, other: str) -> Interval:
-        """How much more one player earned than another: the wider of two intervals.
+        """How much more one player earned than another.
 
-        One is over people, the other over orders, each of which is another run of learning.
+        Both people and orders vary, each of which is another run of learning.
         """
         differences = self.rewards[one] - self.rewards[other]
-        both = (interval(differences.mean(axis)) for axis in (0, 1))
-        return max(both, key=lambda found: found.high - found.low)
+        errors = [standard_errors(differences.mean(axis)) for axis in (0, 1)]
+        return interval_from(
+            float(differences.mean()), float(np.hypot(*errors)), differences.shape[1]
+        )
 
     @property
     def played(self) -> str:
@@ -160,7 +161,7 @@ def page(results: Sequence[Result]) -> list[str]:
         "says how.",
         "",
         "Reward per round, expected where the world is made, and differences with 95 % intervals "
-        "over tasks or orders of tasks, whichever is wider.",
+        "over tasks and orders of tasks.",
         "",
         "| log | verdict | playing says | headstart | one model | each task alone "
         "| headstart − one model | headstart − alone |",
@@ -173,7 +174,7 @@ def page(results: Sequence[Result]) -> list[str]:
         cells = [one.name, one.answer, one.played + mark, *means, *beside]
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "The verdicts:", ""]
-    lines += [f"- {one.name}: {one.verdict}" for one in results]
+    lines += [f"- **{one.name}**: {one.verdict}" for one in results]
     return lines
 
 
@@ -187,8 +188,7 @@ def main() -> None:
     for name in given.logs:
         one = result(name, {**MADE, **REAL}[name](), n_orders=given.orders)
         results.append(one)
-        print(f"{one.name} ({one.seconds:.1f} s): {one.answer}; playing: {one.played}", flush=True)
-        print(*(line for line in page([one]) if line.startswith(f"| {name} |")), flush=True)
+        print(*(line for line in page([one]) if name in line), sep="\n", flush=True)
     if len(results) == len(MADE) + len(REAL):
         PAGE.write_text("\n".join(page(results)) + "\n", encoding="utf-8")
 

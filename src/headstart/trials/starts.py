@@ -15,7 +15,7 @@ import numpy as np
 from headstart.arrays import Booleans, Floats, Integers
 from headstart.core.statistics import TaskStatistics
 from headstart.priors import Hierarchical
-from headstart.trials.log import MOST_REWARDS
+from headstart.trials.log import MOST_REWARDS, CannotTell
 from headstart.trials.rows import Rows
 
 MEAN, ALONE, ONE, TWO, OURS = (
@@ -31,6 +31,8 @@ _OWN = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 # How many parts the tasks are cut into, each predicted from others, and how many of the others
 # teach headstart's prior at most.
 _PARTS, _MOST_TAUGHT = 5, 1000
+# No prediction is made from fewer tasks.
+_LEAST_TASKS = 10
 # How many numbers of tasks headstart's prior learns at once.
 _AT_ONCE = 1 << 21
 
@@ -247,7 +249,7 @@ def parts(rows: Rows, rng: np.random.Generator) -> Iterator[tuple[Integers, Bool
     first = rows.times[rows.starts[:-1]]
     for tasks in np.array_split(np.arange(n // 2, n), _PARTS):
         before = (rows.times < first[tasks].min()) & (rows.tasks < tasks[0])
-        if before.any():
+        if len(np.unique(rows.tasks[before])) >= _LEAST_TASKS:
             yield tasks, before
 
 
@@ -265,4 +267,6 @@ def predicted(
         for name, start in starts.items():
             errors[name][tasks, : blocks.here.shape[1]] = blocks.errors(rows, start)
         found.append((tasks, starts))
+    if not found:
+        raise CannotTell("too few tasks have rewards before the later half of the tasks begins")
     return errors, found
