@@ -96,7 +96,7 @@ class Model:
         key, value = request.key or "", request.value
         happened = now if request.time is None else min(max(request.time, decision.made), now)
         late = happened - decision.made >= DEADLINE
-        weight = decision.weight if request.key else request.weight
+        weight = decision.weight if key or request.weight is None else request.weight
         before = decision.parts.get(key)
         refund = request.metrics.get("refund", decision.metrics.get(key))
         if before is not None:
