@@ -146,7 +146,7 @@ REWARD = st.tuples(
     st.sampled_from([None, None, "click", "buy"]),
     st.sampled_from([-2.0, 0.0, 0.5, 1.0, 3.0]),
     st.booleans(),  # a correction
-    st.sampled_from([1.0, 1.0, 2.5]),
+    st.sampled_from([None, 1.0, 2.5]),
     st.sampled_from([None, None, 0.0, 1.0]),  # the metric
     st.sampled_from([None, 20.0, 70.0]),  # when, after the decision
 )
