@@ -248,6 +248,13 @@ def test_published_methods_play_as_their_functions_do() -> None:
     assert "<table" in study._repr_html_()
 
 
+def test_names_that_would_share_random_numbers_are_refused() -> None:
+    # CRC-32 of these words is the same.
+    learners = tuple(replace(SEQUENCE.learners[-1], name=name) for name in ("plumless", "buckeroo"))
+    with pytest.raises(ValueError, match=r"'plumless @ .*' and 'buckeroo @ .*' would get the same"):
+        replace(SEQUENCE, learners=learners)
+
+
 def test_a_sweep_is_a_study_for_each_combination_of_settings() -> None:
     kinds = Spec(kind="Gaussian", settings={"variance": 1.0})
     study = replace(SEQUENCE, environment=SEQUENCE.environment.replaced("tasks", kinds))

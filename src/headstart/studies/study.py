@@ -15,6 +15,7 @@ from headstart.habits import hinted
 from headstart.interfaces import Environment, Policy, PriorEstimator
 from headstart.simulation.agent import Agent, AnyAgent
 from headstart.simulation.learner import Learner, Optimal
+from headstart.simulation.run import check_names
 from headstart.specs import Spec
 
 Protocol = Literal["sequence", "train-then-test"]
@@ -326,6 +327,7 @@ class Study:
         names = [learner.name for learner in self.learners]
         if not names or len(set(names)) < len(names):
             raise ValueError(f"learners must be one or more with different names, got {names}")
+        check_names(list(self.agents()))
         with own_code.importable(self.folder):
             specs.check_names(self.environment, "environments", where="environment")
             for learner in self.learners:
