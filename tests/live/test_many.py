@@ -115,6 +115,24 @@ def test_masks_for_all_or_for_each(arms: str, mask: Any, allowed: Any, policy: A
         assert decided.arm_indices[i] in eligible
 
 
+@pytest.mark.parametrize("policy", [None, hs.policies.Thompson()], ids=lambda p: type(p).__name__)
+def test_a_masked_decision_is_one_among_what_the_mask_leaves(policy: Any) -> None:
+    """Other arms change nothing: not the scores, not how many arms are explored among."""
+    arms, left = draw(9, 0), [2, 5, 8]
+    one, other = made(policy), made(policy)
+    masked, alone = one.decide(NAMES[0], arms, mask=set(left)), other.decide(NAMES[0], arms[left])
+    np.testing.assert_array_equal(masked.scores[left], alone.scores)
+    assert np.isneginf(np.delete(masked.scores, left)).all()
+    assert masked.arm_index == masked.arm == left[alone.arm_index]
+    assert masked.propensity == alone.propensity
+    both = one.decide_many(NAMES, arms, mask=set(left)), other.decide_many(NAMES, arms[left])
+    np.testing.assert_array_equal(both[0].scores[:, left], both[1].scores)
+    assert both[0].arm_indices.tolist() == [left[i] for i in both[1].arm_indices]
+    chances = one.propensities(NAMES[1], arms, mask=set(left))
+    np.testing.assert_array_equal(chances[left], other.propensities(NAMES[1], arms[left]))
+    assert chances.shape == (9,)
+
+
 def test_masks_of_ragged_sets() -> None:
     arms = ARMS["mixed"]
     decided = made().decide_many(NAMES, arms, mask=[None, [500, 498], {"item-5"}])
@@ -133,7 +151,12 @@ BAD: dict[str, tuple[Any, Any, Any, str]] = {
     "a shape": (NAMES, np.zeros((2, 4, DIMENSION)), None, r"\(n, K, d\) = \(3, 1 or more, 3\)"),
     "no arms": (NAMES, np.zeros((3, 0, DIMENSION)), None, r"\(n, K, d\) = \(3, 1 or more, 3\)"),
     "a ragged set": (NAMES, [draw(2, 0), draw(3, 0), draw(3, 0)[:, :2]], None, r"arms\[2\] must"),
-    "an empty set": (NAMES, [draw(2, 0), {}, draw(3, 0)], None, r"arms\[1\] must have shape"),
+    "an empty set": (
+        NAMES,
+        [draw(2, 0), {}, draw(3, 0)],
+        None,
+        r"arms\[1\] must be 1 or more rows",
+    ),
     "nan": (NAMES, [draw(2, 0), draw(1, 0) * np.nan, draw(3, 0)], None, r"arms\[1\] must be fin"),
     "nan in an array": (NAMES, ARMS["(n, K, d)"] * np.nan, None, r"arms\[0\] must be finite"),
     "too large": (NAMES, [draw(2, 0), draw(3, 0), draw(1, 0) * 1e30], None, r"arms\[2\] must not"),

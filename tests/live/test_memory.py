@@ -224,6 +224,17 @@ def test_of_many_tasks_each_decides_by_the_prior_of_all(calls: str) -> None:
     np.testing.assert_allclose(bandit.task("open").estimate.prior.bias, [48 / 50])
 
 
+def test_of_many_tasks_a_new_one_waits_until_an_eighth_have_changed() -> None:
+    bandit = hs.MetaBandit(dimension=1, prior=hs.priors.Pooled(within_task=False), seed=0)
+    begun = []
+    for user in range(50):
+        bandit.observe(user, [1.0], 1.0)
+        begun.append(prior_tasks(bandit, user))
+    # A task is counted when a later one opens: of up to 32 each, then 4, 5 and 5 together.
+    assert begun == [*range(33), 32, 32, 32, *[36] * 5, *[41] * 6, *[47] * 3]
+    assert bandit.learned().n_tasks == 50
+
+
 @pytest.mark.parametrize("make", PRIORS, ids=range(len(PRIORS)))
 def test_finishing_and_returning_is_as_if_never_finished(make: Callable[[], Any]) -> None:
     bandits = [hs.MetaBandit(dimension=D, prior=make(), seed=0) for _ in range(2)]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart import checks, kernels
-from headstart.arrays import Booleans, Floats, Integers
+from headstart.arrays import Floats, Integers
 from headstart.interfaces import Policy
 from headstart.kernels.choice import tie_threshold
 from headstart.kernels.compilation import compiled
@@ -67,7 +67,7 @@ def _probability_of(scores: Floats, i: int, arm: int, exploration: float) -> flo
 
 @compiled
 def choose(scores: Floats, i: int, uniform: float, exploration: float) -> tuple[int, float]:
-    """An arm by row i of the scores (m, K), −∞ where masked, and its probability.
+    """An arm by row i of the scores (m, K), −∞ where chosen before, and its probability.
 
     A uniform number u < ε takes the eligible arm number ⌊u/ε·K⌋; else (u − ε)/(1 − ε) breaks ties
     for the largest score.
@@ -191,7 +191,7 @@ def _choose_all(
     radii: Floats,
     mean: tuple[Floats, Floats],
     effects: Effects,
-    arms_of_tasks: tuple[Floats, Integers, Booleans],
+    arms_of_tasks: tuple[Floats, Integers],
     uniforms: Floats,
     exploration: float,
     scratch: Floats,
@@ -199,10 +199,10 @@ def _choose_all(
 ) -> int:
     """Choose for n tasks as `_decide_one` does; the first whose arms cannot be read, or NONE.
 
-    It takes sets of arms (s, K, d) with effects (s, K), the set of each task, and masks (n, K) or
-    (0, K). It sets scores, choices and propensities.
+    It takes sets of arms (s, K, d) with effects (s, K), and the set of each task. It sets scores,
+    choices and propensities.
     """
-    arms, which, allowed = arms_of_tasks
+    arms, which = arms_of_tasks
     mean_radii, mean_covariance = mean
     scores, choices, propensities = results
     _, n_arms, dimension = arms.shape
@@ -214,10 +214,6 @@ def _choose_all(
         index_task(
             reading, arms, which[i], radii[i], mean_of_task, effects, count, scratch, scores, i
         )
-        if allowed.shape[0] > 0:
-            for k in range(n_arms):
-                if not allowed[i, k]:
-                    scores[i, k] = -np.inf
         choice, propensity = choose(scores, i, uniforms[i], exploration)
         choices[i], propensities[i] = choice, propensity
     return NONE
@@ -274,28 +270,25 @@ class Chooser:
         about: ArrayLike | None,
     ) -> Decision | list[Decision]:
         """`MetaBandit.decide`: in one compiled call where that is enough."""
-        if isinstance(arms, Catalogue):
-            arms = decision_set(arms, self._names)
-        if mask is None and n is None and about is None:
+        if mask is not None or isinstance(arms, Catalogue):
+            arms = decision_set(arms, self._names).masked(mask)
+        if n is None and about is None:
             decision = self._decide_in_one_call(task, arms)
             if decision is not None:
                 return decision
         name = name_of(task)
         if about is None:
-            return self._decide(name, arms, mask, n)
+            return self._decide(name, arms, n)
         with self._memory.knowing(name, about):
-            return self._decide(name, arms, mask, n)
+            return self._decide(name, arms, n)
 
     def _decide_in_one_call(self, task: Name, arms: Arms | DecisionSet) -> Decision | None:
         """Decide for an open task among arms (K, d), compiled; None if that is not enough."""
-        ids, effects, are_items, columns = None, NO_EFFECTS, False, None
+        effects, given = NO_EFFECTS, None
         if isinstance(arms, DecisionSet):
-            if not arms.is_whole:
-                return None
-            are_items = arms.are_items
-            if are_items:
+            if arms.are_items:
                 effects = self._scores.effects([arms])
-            ids, columns, arms = arms.ids, arms.columns, arms.features
+            given, arms = arms, arms.features
         # True and 1.0 would find the task 1.
         plain = self._in_one_call and (type(task) is str or type(task) is int)
         tasks, stream = self._tasks, self._stream
@@ -329,12 +322,26 @@ class Chooser:
             raise too_large("arms", arms)
         pending.note_time(free.pop())
         stream.advance(1)
-        if columns is not None:
-            self._names.note(columns)
-        arm = choice if ids is None else ids[choice]
-        if are_items:
+        if given is None:
+            return Decision(pending.id_of(code), task, choice, choice, scores, propensity)
+        self._names.note(given.columns)
+        return self._decision(code, task, given, choice, given.whole(scores, -np.inf), propensity)
+
+    def _decision(
+        self,
+        code: int,
+        task: Name,
+        arms: DecisionSet,
+        choice: int,
+        scores: Floats,
+        propensity: float,
+    ) -> Decision:
+        """A decision that was just kept."""
+        arm = arms.id(choice)
+        if arms.are_items:
             self._note_item(code, arm)
-        return Decision(pending.id_of(code), task, arm, choice, scores, propensity)
+        decision_id = self._tasks.pending.id_of(code)
+        return Decision(decision_id, task, arm, arms.place(choice), scores, propensity)
 
     def _note_item(self, code: int, item: Hashable) -> None:
         """Note which item of a catalogue a decision chose, so that the item gets the reward."""
@@ -342,27 +349,25 @@ class Chooser:
             self._tasks.pending.items[code & PLACE] = item
 
     def _decide(
-        self, name: Name, arms: Arms | DecisionSet, mask: Mask | None, n: int | None
+        self, name: Name, arms: Arms | DecisionSet, n: int | None
     ) -> Decision | list[Decision]:
         """Decide for any arms, any policy and any task."""
-        arms_of_task = decision_set(arms, self._names).masked(mask)
+        arms_of_task = decision_set(arms, self._names)
         wanted = 1 if n is None else checks.count("n", n)
         with self._memory.opened((name,)) as slots:
             choices = self.choose_ranked(slots, arms_of_task, wanted)
-        tasks, slot, (scores,) = self._tasks, int(slots[0]), choices.scores
+        tasks, slot = self._tasks, int(slots[0])
+        scores = arms_of_task.whole(choices.scores[0][0], -np.inf)
         decisions = []
         pairs = zip(choices.indices.tolist(), choices.propensities.tolist(), strict=True)
         for index, propensity in pairs:
             code = tasks.pending.hold(tasks.rows, slot, arms_of_task.features[index])
-            decision, arm = tasks.pending.id_of(code), arms_of_task.id(index)
-            if arms_of_task.are_items:
-                self._note_item(code, arm)
-            decisions.append(Decision(decision, name, arm, index, scores[0], propensity))
+            decisions.append(self._decision(code, name, arms_of_task, index, scores, propensity))
         return decisions[0] if n is None else decisions
 
     def choose_ranked(self, slots: Integers, arms: DecisionSet, n: int) -> Choices:
         """The best n arms of a decision set for the task in the only slot, (1,)."""
-        available = int(arms.allowed.sum())
+        available = len(arms.features)
         if n > available:
             raise ValueError(f"n must be at most the {available} available arms, got {n}")
         n_uniforms = self._scores.n_uniforms(len(arms.features))
@@ -391,7 +396,7 @@ class Chooser:
                 return self.propensities(name, arms, mask=mask)
         arms_of_task = decision_set(arms, self._names).masked(mask)
         with self._memory.opened((name,), keep=False) as slots:
-            return self.propensities_in(int(slots[0]), arms_of_task)
+            return arms_of_task.whole(self.propensities_in(int(slots[0]), arms_of_task), 0.0)
 
     def propensities_in(self, slot: int, arms: DecisionSet) -> Floats:
         """The probability (K,) that each arm is chosen first, for the task in a slot."""
@@ -418,14 +423,13 @@ class Chooser:
         n_uniforms: int,
         what: str = "arms",
     ) -> tuple[Floats, int]:
-        """The scores (m, K) of a task, −∞ where masked, and which of the m draws decides."""
+        """The scores (m, K) of a task, and which of the m draws decides."""
         m = self._n_draws(n_uniforms)
         uniforms = numbers[: m * n_uniforms].reshape(m, n_uniforms)
         try:
             scores = self._scores.scores(slot, arms, uniforms)
         except UnreadableArmError:
             raise too_large(what, arms.features) from None
-        scores[:, ~arms.allowed] = -np.inf
         return scores, _deciding_draw(numbers, n_uniforms, m)
 
     # Many tasks.
@@ -458,7 +462,8 @@ class Chooser:
                     self._note_item(code, arms_of_task.id(index))
         ids = Ids(self._tasks.pending.prefix, codes).texts()
         indices, scores = choices.indices, batch.padded(choices.scores)
-        return Decisions(ids, names, batch.ids(indices), indices, scores, choices.propensities)
+        arms_chosen, places = batch.ids(indices), batch.places(indices)
+        return Decisions(ids, names, arms_chosen, places, scores, choices.propensities)
 
     def choose_batch(self, slots: Integers, batch: Batch) -> Choices:
         """One arm for each of n different tasks."""
@@ -498,7 +503,7 @@ class Chooser:
                 radii[part],
                 self._scores.means(slots[part], n_arms),
                 self._scores.effects(batch.sets_of(group)),
-                (group.arms, group.which, group.allowed),
+                (group.arms, group.which),
                 uniforms[part],
                 self._exploration,
                 scratch,
@@ -560,8 +565,6 @@ class Chooser:
                 scores = self._scores.scores_of_tasks(slots[block], arms, some, uniforms)
             except UnreadableArmError as error:
                 raise UnreadableArmError(start + error.position) from None
-            if len(group.allowed):
-                scores = np.where(group.allowed[block, None], scores, -np.inf)
             for scores_of_task, row in zip(scores, numbers, strict=True):
                 yield scores_of_task, _deciding_draw(row, n_uniforms, m), float(row[-1])
             self._stream.advance(n * n_numbers)

@@ -3,12 +3,12 @@
 from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from headstart import checks
-from headstart.arrays import Booleans, Floats, Integers
+from headstart.arrays import Floats, Integers
 from headstart.live.catalogue import Catalogue
 from headstart.live.inputs import Arms, FeatureNames, Mask, is_frame, read_arms, read_mask
 
@@ -17,23 +17,23 @@ ArmsOfTasks = Arms | Catalogue | Sequence["Arms | Catalogue | DecisionSet"]
 MaskOfTasks = Mask | Sequence[Mask | None]
 
 
+class Selection(NamedTuple):
+    """Where K arms that may be chosen are among all n."""
+
+    places: Integers  # (K,), ascending
+    n: int
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DecisionSet:
-    """The arms of one decision, checked."""
+    """The arms of one decision, checked: those that may be chosen, and no others."""
 
     features: Floats  # (K, d)
     ids: Sequence[Hashable] | None  # None for the indices 0 to K − 1
-    allowed: Booleans  # (K,), which may be chosen; at least one
-    columns: tuple[str, ...] | None  # the names of the features, if the arms have any
-    index: Mapping[Hashable, int] | None = None  # of the ids that a mask may name; None for all
-    is_whole: bool = False  # whether all are known to be allowed
+    columns: tuple[str, ...] | None = None  # the names of the features, if the arms have any
+    index: Mapping[Hashable, int] | None = None  # of the ids
     are_items: bool = False  # whether they are items of a catalogue, with effects of their own
-
-    @classmethod
-    def of(cls, features: Floats, ids: Sequence[Hashable] | None) -> "DecisionSet":
-        """Checked arms that may all be chosen."""
-        every: Booleans = np.ones(len(features), dtype=np.bool_)
-        return cls(features=features, ids=ids, allowed=every, columns=None, is_whole=True)
+    selection: Selection | None = None  # None if all arms may be chosen
 
     @classmethod
     def of_items(
@@ -44,21 +44,42 @@ class DecisionSet:
         columns: tuple[str, ...] | None = None,
     ) -> "DecisionSet":
         """Items that may all be chosen, each with an effect of its own."""
-        return replace(cls.of(features, ids), index=index, columns=columns, are_items=True)
+        return cls(features=features, ids=ids, index=index, columns=columns, are_items=True)
 
     def id(self, index: int) -> Hashable:
         """The id of an arm, or its index if it has none."""
         return index if self.ids is None else self.ids[index]
 
+    def place(self, index: int) -> int:
+        """Where an arm is among all arms."""
+        return index if self.selection is None else int(self.selection.places[index])
+
+    def whole(self, values: Floats, others: float) -> Floats:
+        """The values (K,) of the arms that may be chosen, and one for all others, (n,)."""
+        if self.selection is None:
+            return values
+        whole = np.full(self.selection.n, others)
+        whole[self.selection.places] = values
+        return whole
+
+    def selected(self, places: Integers) -> "DecisionSet":
+        """Some of the arms."""
+        n, before = len(self.features), self.selection
+        among = (
+            Selection(places, n) if before is None else Selection(before.places[places], before.n)
+        )
+        indices = places.tolist()
+        ids = among.places.tolist() if self.ids is None else [self.ids[i] for i in indices]
+        features = self.features[places]
+        return replace(self, features=features, ids=ids, index=None, selection=among)
+
     def masked(self, mask: Mask | None) -> "DecisionSet":
-        """The same arms; only those of the mask may be chosen."""
+        """The arms that a mask leaves."""
         if mask is None:
             return self
         ids = self.ids if self.index is None else self.index
-        allowed = self.allowed & read_mask(mask, len(self.features), ids)
-        if not allowed.any():
-            raise ValueError("mask must leave at least one item of the catalogue, got none")
-        return replace(self, allowed=allowed, is_whole=False)
+        allowed = read_mask(mask, len(self.features), ids)
+        return self if allowed.all() else self.selected(np.flatnonzero(allowed))
 
 
 def decision_set(
@@ -70,12 +91,7 @@ def decision_set(
     if isinstance(arms, Catalogue):
         return _of_catalogue(arms, names)
     table = read_arms(arms, names.dimension, names.known, what)
-    return DecisionSet(
-        features=table.features,
-        ids=table.ids,
-        allowed=np.ones(len(table.features), dtype=np.bool_),
-        columns=table.columns,
-    )
+    return DecisionSet(features=table.features, ids=table.ids, columns=table.columns)
 
 
 def _of_catalogue(catalogue: Catalogue, names: FeatureNames) -> DecisionSet:
@@ -100,7 +116,6 @@ class Group:
     members: Integers  # (g,), their places in the batch, ascending
     arms: Floats  # (s, K, d), the different sets of arms
     which: Integers  # (g,), the set of each task
-    allowed: Booleans  # (g, K); (0, K) where all arms may be chosen
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -118,6 +133,17 @@ class Batch:
         pairs = zip(self.sets, choices.tolist(), strict=True)
         return tuple(arms.id(choice) for arms, choice in pairs)
 
+    @property
+    def _is_masked(self) -> bool:
+        return any(arms.selection is not None for arms in self.sets or ())
+
+    def places(self, choices: Integers) -> Integers:
+        """Where the chosen arms are among all arms of their tasks, (n,)."""
+        if not self._is_masked:
+            return choices
+        pairs = zip(self.sets or (), choices.tolist(), strict=True)
+        return np.array([arms.place(choice) for arms, choice in pairs], dtype=np.int64)
+
     def features(self, choices: Integers) -> Floats:
         """The chosen features, (n, d)."""
         chosen = np.empty((self.n, self.groups[0].arms.shape[2] if self.groups else 0))
@@ -126,13 +152,16 @@ class Batch:
         return chosen
 
     def padded(self, scores: Sequence[Floats]) -> Floats:
-        """The scores of all groups as (n, K), −∞ after the last arm of a task."""
-        if len(scores) == 1:
+        """The scores of all groups as (n, K), −∞ where masked and after a task's last arm."""
+        if len(scores) == 1 and not self._is_masked:
             return scores[0]
-        size = max((array.shape[1] for array in scores), default=0)
-        padded = np.full((self.n, size), -np.inf)
+        rows: list[Floats] = [np.empty(0)] * self.n
         for group, array in zip(self.groups, scores, strict=True):
-            padded[group.members, : array.shape[1]] = array
+            for i, row in zip(group.members.tolist(), array, strict=True):
+                rows[i] = row if self.sets is None else self.sets[i].whole(row, -np.inf)
+        padded = np.full((self.n, max(map(len, rows), default=0)), -np.inf)
+        for i, row in enumerate(rows):
+            padded[i, : len(row)] = row
         return padded
 
     def sets_of(self, group: Group) -> Sequence[DecisionSet]:
@@ -147,10 +176,7 @@ class Batch:
         if self.sets is not None:
             return self.sets[i]
         (group,) = self.groups
-        arms = DecisionSet.of(group.arms[i], None)
-        if not len(group.allowed):
-            return arms
-        return replace(arms, allowed=group.allowed[i], is_whole=False)
+        return DecisionSet(features=group.arms[i], ids=None)
 
 
 def read_batch(n: int, arms: ArmsOfTasks, mask: MaskOfTasks | None, names: FeatureNames) -> Batch:
@@ -167,7 +193,7 @@ def read_batch(n: int, arms: ArmsOfTasks, mask: MaskOfTasks | None, names: Featu
         sets = [decision_set(shared, names)] * n
     if mask is not None:
         done: dict[tuple[int, int], DecisionSet] = {}
-        for i, some_mask in enumerate(_masks(mask, n)):
+        for i, some_mask in enumerate(masks_of(mask, n)):
             key = (id(sets[i]), id(some_mask))
             done[key] = sets[i] = done[key] if key in done else sets[i].masked(some_mask)
     return batch_of(sets)
@@ -191,7 +217,7 @@ def _has_ids(arms: object) -> bool:
     return isinstance(arms, Mapping | Catalogue | DecisionSet) or is_frame(arms)
 
 
-def _masks(mask: MaskOfTasks | None, n: int) -> list[Mask | None]:
+def masks_of(mask: MaskOfTasks | None, n: int) -> list[Mask | None]:
     """The masks of n tasks; a list of lists, arrays, sets, mappings or None holds one for each."""
     several = isinstance(mask, list | tuple) and len(mask) > 0 and all(map(_is_mask, mask))
     if not several and not (isinstance(mask, np.ndarray) and mask.ndim == 2):
@@ -217,13 +243,12 @@ def _of_array(array: Any, n: int, mask: MaskOfTasks | None, names: FeatureNames)
         raise ValueError(
             f"arms must have shape (n, K, d) = ({n}, 1 or more, {d}) or (K, d), got {array.shape}"
         )
-    allowed: Booleans = np.empty((0, size), dtype=np.bool_)
     if mask is not None:
-        every = np.ones(size, dtype=np.bool_)
-        masks = [every if m is None else read_mask(m, size, None) for m in _masks(mask, n)]
-        allowed = np.array(masks, dtype=np.bool_).reshape(n, size)
+        masks = masks_of(mask, n)
+        pairs = zip(array, masks, strict=True)
+        return batch_of([DecisionSet(features=x, ids=None).masked(some) for x, some in pairs])
     members = np.arange(n)
-    return Batch(n=n, groups=[Group(members=members, arms=array, which=members, allowed=allowed)])
+    return Batch(n=n, groups=[Group(members=members, arms=array, which=members)])
 
 
 def batch_of(sets: Sequence[DecisionSet]) -> Batch:
@@ -234,19 +259,16 @@ def batch_of(sets: Sequence[DecisionSet]) -> Batch:
     for i, arms_of_task in enumerate(sets):
         by_size.setdefault(len(arms_of_task.features), []).append(i)
     groups = []
-    for size, members in by_size.items():
+    for members in by_size.values():
         arms: dict[int, tuple[int, Floats]] = {}
         group = [sets[i] for i in members]
         which = [arms.setdefault(id(s.features), (len(arms), s.features))[0] for s in group]
         different = [features for _, features in arms.values()]
-        free = all(s.allowed.all() for s in {id(s): s for s in group}.values())
-        allowed = [] if free else [s.allowed for s in group]
         groups.append(
             Group(
                 members=np.array(members, dtype=np.int64),
                 arms=different[0][None] if len(different) == 1 else np.stack(different),
                 which=np.array(which, dtype=np.int64),
-                allowed=np.array(allowed, dtype=np.bool_).reshape(len(allowed), size),
             )
         )
     return Batch(n=len(sets), groups=groups, sets=sets)
@@ -255,7 +277,6 @@ def batch_of(sets: Sequence[DecisionSet]) -> Batch:
 def _of_one_set(sets: Sequence[DecisionSet]) -> Batch:
     """A batch of n tasks that all have the same arms and the same mask."""
     n, shared = len(sets), sets[0]
-    allowed = shared.allowed[None][[0] * (0 if shared.allowed.all() else n)]
     which: Integers = np.zeros(n, dtype=np.int64)
-    group = Group(members=np.arange(n), arms=shared.features[None], which=which, allowed=allowed)
+    group = Group(members=np.arange(n), arms=shared.features[None], which=which)
     return Batch(n=n, groups=[group], sets=sets)

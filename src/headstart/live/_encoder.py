@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -10,14 +11,22 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.features import EncodedItems, Features
 from headstart.interfaces import n_about
-from headstart.live._decision_sets import ArmsOfTasks, DecisionSet, decision_set
+from headstart.live._decision_sets import (
+    ArmsOfTasks,
+    DecisionSet,
+    MaskOfTasks,
+    decision_set,
+    masks_of,
+)
 from headstart.live._memory import Memory
 from headstart.live.catalogue import Catalogue
 from headstart.live.defaults import attributes_alone
 from headstart.live.inputs import (
     Arms,
     Attributes,
+    FeatureNames,
     Items,
+    Mask,
     Name,
     different_ids,
     has_attributes,
@@ -41,7 +50,7 @@ Unsettled = dict[str, list[float]]
 class Told(NamedTuple):
     """The attributes of a decision as numbers; the encoder keeps nothing of them yet."""
 
-    arms: Arms | Catalogue | DecisionSet
+    arms: DecisionSet
     about: Floats | None  # (p,), what is known of the task, if that is new
     schema: Features  # settled by the attributes
     unsettled: Unsettled
@@ -105,14 +114,15 @@ class Encoder:
         arms: Arms | Items | Catalogue,
         context: Attributes | None,
         about: Any,
+        mask: Mask | None,
     ) -> Told:
-        """Encode the attributes of a decision."""
+        """Encode the attributes of a decision, of the items that the mask leaves."""
         schema, unsettled, name = self.schema, self._tasks.unsettled, name_of(task)
         if not schema.is_settled:
             new_about = None if name in self._tasks.abouts else about
             schema, unsettled = _settled(schema, unsettled, arms, context, new_about)
         new, z = self._about(schema, name, about)
-        return Told(self._arms(schema, arms, context, z), new, schema, unsettled)
+        return Told(self._arms(schema, arms, context, z, mask), new, schema, unsettled)
 
     def decisions(
         self,
@@ -120,11 +130,12 @@ class Encoder:
         arms: ArmsOfTasks | Items | Sequence[Items],
         context: AttributesOfTasks | None,
         about: Any,
+        mask: MaskOfTasks | None,
     ) -> ToldOfMany:
         """Encode the attributes of n tasks' decisions; what several share is encoded once."""
         names, n = list(map(name_of, tasks)), len(tasks)
         contexts, abouts = _each("context", context, n), _each("about", about, n)
-        each = self._each_arms(arms, n)
+        each, masks = self._each_arms(arms, n), masks_of(mask, n)
         schema, unsettled = self.schema, self._tasks.unsettled
         for name, some, one, other in zip(names, each, contexts, abouts, strict=True):
             if schema.is_settled:
@@ -133,15 +144,14 @@ class Encoder:
             schema, unsettled = _settled(schema, unsettled, some, one, new_about)
         sets: list[DecisionSet] = []
         news: dict[Name, Floats] = {}
-        known: dict[tuple[int, int, bytes], DecisionSet] = {}
-        for i, (some, one) in enumerate(zip(each, contexts, strict=True)):
+        known: dict[tuple[int, int, int, bytes], DecisionSet] = {}
+        for i, (some, one, left) in enumerate(zip(each, contexts, masks, strict=True)):
             new, z = self._about(schema, names[i], abouts[i])
             if new is not None:
                 news[names[i]] = new
-            key = id(some), id(one), z.tobytes()
+            key = id(some), id(one), id(left), z.tobytes()
             if key not in known:
-                found = self._arms(schema, some, one, z)
-                known[key] = decision_set(found, self._tasks.feature_names, f"arms[{i}]")
+                known[key] = self._arms(schema, some, one, z, left, f"arms[{i}]")
             sets.append(known[key])
         return ToldOfMany(sets, news, schema, unsettled)
 
@@ -179,19 +189,28 @@ class Encoder:
         arms: Arms | Items | Catalogue,
         context: Attributes | None,
         z: Floats,
-    ) -> Arms | Catalogue | DecisionSet:
+        mask: Mask | None,
+        what: str = "arms",
+    ) -> DecisionSet:
         if isinstance(arms, Catalogue) and arms.schema is not None:
-            return _of_catalogue(arms, schema, context, z)
+            items = _of_catalogue(arms, schema, self._tasks.feature_names).masked(mask)
+            c = schema.encode_context(context, schema.open)
+            return (
+                items
+                if schema.is_fixed
+                else replace(items, features=schema.arms(items.features, c, z))
+            )
         if isinstance(arms, Catalogue) or not has_attributes(arms):
             _refuse_context(context)
-            return cast("Arms | Catalogue", arms)
+            numbers = cast("Arms | Catalogue", arms)
+            return decision_set(numbers, self._tasks.feature_names, what).masked(mask)
         encoded = _arms_of(schema, arms, context, z)
         ids = encoded.ids
         if ids is not None and not isinstance(arms, Mapping):
             ids = different_ids(list(ids), "items")
         if len(encoded.matrix) == 0:
             raise ValueError("items must be 1 or more, got none")
-        return DecisionSet.of(encoded.matrix, ids)
+        return DecisionSet(features=encoded.matrix, ids=ids).masked(mask)
 
     def _each_arms(self, arms: Any, n: int) -> list[Any]:
         """The arms of n tasks: one decision set for all, or a list of n."""
@@ -235,19 +254,16 @@ def _settled(
     return schema, {name: numbers for name, numbers in rest.items() if name in schema.open}
 
 
-def _of_catalogue(
-    catalogue: Catalogue, schema: Features, context: Attributes | None, z: Floats
-) -> DecisionSet | Catalogue:
-    """The items of a catalogue in a context; unchanged if the context has no effect on them."""
+def _of_catalogue(catalogue: Catalogue, schema: Features, names: FeatureNames) -> DecisionSet:
+    """The items of a catalogue, by their own columns unless those are all."""
     if catalogue.schema is not schema:
         catalogue.fit_to(schema)
-    c = schema.encode_context(context, schema.open)
     if schema.is_fixed:
-        return catalogue
-    items = catalogue.items
-    if not items.ids:
+        return decision_set(catalogue, names)
+    features, ids, index = catalogue.items
+    if not ids:
         raise ValueError("the catalogue must have at least one item, got none")
-    return DecisionSet.of_items(schema.arms(items.features, c, z), items.ids, items.places)
+    return DecisionSet.of_items(features, ids, index)
 
 
 def _are_sets(arms: Sequence[Mapping[Any, Any]]) -> bool:

@@ -290,7 +290,7 @@ class ItemEffects:
         return {item: i for i, item in enumerate(self.ids)}
 
     @cached_property
-    def _known(self) -> dict[int, tuple[Sequence[Hashable], int, Integers]]:
+    def _known(self) -> dict[int, tuple[Sequence[Hashable], Integers]]:
         return {}
 
     def effect(self, item: Hashable) -> float:
@@ -304,13 +304,14 @@ class ItemEffects:
     def _places(self, ids: Sequence[Hashable]) -> Integers:
         """Where items are, (K,); −1 for new ones."""
         known = self._known.get(id(ids))
-        if known is not None and known[0] is ids and known[1] == len(ids):
-            return known[2]
+        if known is not None and known[0] is ids:
+            return known[1]
         index = self.index
         places = np.fromiter((index.get(item, -1) for item in ids), np.int64, len(ids))
-        if len(self._known) >= _LISTS:
-            self._known.clear()
-        self._known[id(ids)] = ids, len(ids), places
+        if isinstance(ids, tuple):  # of a catalogue, which many decisions have
+            if len(self._known) >= _LISTS:
+                self._known.clear()
+            self._known[id(ids)] = ids, places
         return places
 
     def read(self, features: Floats, ids: Sequence[Hashable]) -> tuple[Floats, Floats]:

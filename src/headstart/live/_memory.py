@@ -89,10 +89,11 @@ class Memory:
         return slot
 
     def _open_new(self, name: Name) -> int:
-        if self.inline:
+        if not self.inline:
+            if self._changed:
+                self.request()
+        elif self.population.is_due(len(self._changed)):
             self.bring_up_to_date()
-        elif self._changed:
-            self.request()
         population, about = self.population, self.tasks.abouts.get(name)
         start = population.start_with(about)
         if not start.is_finite:

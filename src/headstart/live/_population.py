@@ -42,8 +42,8 @@ _ROUNDING, _WORN = 1e-12, 1e-8
 # How many bytes of starts of tasks with side information are cached.
 _STARTS_BYTES = 1 << 24
 # From this many tasks on, a task's own rewards count so little in the prior of all tasks that this
-# serves as the prior of the others too; and a task's prior is old once there are an eighth more
-# tasks.
+# serves as the prior of the others too; and a prior is old once there are an eighth more tasks, or
+# an eighth of them have changed.
 _MANY_TASKS = 32
 _MORE_TASKS = 1.125
 # How many rewards it takes to learn the scales.
@@ -187,6 +187,11 @@ class Population:
         """
         others = self.state.n_tasks - int(counted)
         return self.oldest == 0.0 and not self.bias_moves and others >= max(1.0, 2.0 * prior_tasks)
+
+    def is_due(self, n_changed: int) -> bool:
+        """Whether a new task should wait until this many changed tasks are counted."""
+        n_tasks = self.state.n_tasks
+        return n_tasks < _MANY_TASKS or n_changed >= n_tasks * (_MORE_TASKS - 1.0)
 
     def install(
         self, state: State, start: Start | None = None, effects: ItemEffects | None = None

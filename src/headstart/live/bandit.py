@@ -331,8 +331,8 @@ class MetaBandit:
                 numbers, known = only_numbers(arms, context, about)
                 decision = chooser.decide(task, numbers, mask=mask, n=n, about=known)
             else:
-                told = encoder.decision(task, arms, context, about)
-                decision = chooser.decide(task, told.arms, mask=mask, n=n, about=told.about)
+                told = encoder.decision(task, arms, context, about, mask)
+                decision = chooser.decide(task, told.arms, mask=None, n=n, about=told.about)
                 encoder.keep(told)
             if self._rewards.counts_defaults:
                 self._rewards.count(decision)
@@ -497,8 +497,8 @@ class MetaBandit:
                 abouts = {} if known is None else each_number(names, known)
                 decisions = chooser.decide_many(names, numbers, mask=mask, abouts=abouts)
             else:
-                told = encoder.decisions(names, arms, context, about)
-                decisions = chooser.decide_many(names, told.arms, mask=mask, abouts=told.abouts)
+                told = encoder.decisions(names, arms, context, about, mask)
+                decisions = chooser.decide_many(names, told.arms, mask=None, abouts=told.abouts)
                 encoder.keep(told)
             if self._rewards.counts_defaults:
                 self._rewards.count(decisions)
@@ -555,8 +555,8 @@ class MetaBandit:
             if encoder is None:
                 numbers, known = only_numbers(arms, context, about)
                 return chooser.propensities(task, numbers, mask=mask, about=known)
-            told = encoder.decision(task, arms, context, about)
-            return chooser.propensities(task, told.arms, mask=mask, about=told.about)
+            told = encoder.decision(task, arms, context, about, mask)
+            return chooser.propensities(task, told.arms, mask=None, about=told.about)
 
     @hints("fit(log, task=…, features=…, reward=…) with a table that has these columns")
     def fit(

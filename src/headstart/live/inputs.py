@@ -200,9 +200,7 @@ def read_arms(
     shape = table.features.shape
     if len(shape) != 2 or 0 in shape or shape[1] != (dimension or shape[1]):
         expected = "1 or more" if dimension is None else dimension
-        raise ValueError(
-            f"each row of {what} must have {expected} features, got {what} of shape {shape}"
-        )
+        raise ValueError(f"{what} must be 1 or more rows of {expected} features, got shape {shape}")
     return table
 
 

@@ -74,8 +74,9 @@ class Settings:
         alike.
     refresh : {"background", "inline"}, optional
         When to update the prior: in a thread, so that no call waits for it, or when a task opens,
-        so that a run can be repeated. In a `MetaBandit`, None means "inline" with a seed and
-        "background" without; `load` then decides by its own seed.
+        so that a run can be repeated; from 32 tasks on, once an eighth of them changed. In a
+        `MetaBandit`, None means "inline" with a seed and "background" without; `load` then decides
+        by its own seed.
     clock : callable, default time.time
         Returns the time in seconds.
     refresh_by_seed : bool, default False

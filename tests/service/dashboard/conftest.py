@@ -7,14 +7,15 @@ from tests.service.shop import Shop
 
 from headstart.service.dashboard import application
 from headstart.service.http import sessions
+from headstart.service.store.keys import Key
 
 
 def logged_in(app: ASGIApp) -> ASGIApp:
     """The pages as an admin sees them, without the guard."""
-    session = sessions.Session(key="k", name="test", role="admin")
+    key = Key(id="k", name="test", role="admin", created=0.0, revoked=None)
 
     async def inner(scope: Scope, receive: Receive, send: Send) -> None:
-        sessions.attach(scope, session)
+        sessions.attach(scope, key)
         await app(scope, receive, send)
 
     return inner

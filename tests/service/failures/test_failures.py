@@ -23,7 +23,7 @@ from benchmarks.service.load import PATH, Records
 from benchmarks.service.postgresql import PostgreSQL
 from benchmarks.service.process import Process
 
-from headstart.service.store.backup import backup
+from headstart.service.store.backup import backup, restore
 from headstart.service.store.database import snapshot
 
 pytestmark = pytest.mark.slow
@@ -40,17 +40,21 @@ def _check(result: Result) -> None:
 def test_nothing_is_lost_or_counted_twice_when_a_process_is_killed(
     store: str, tmp_path: Path, settings: dict[str, float]
 ) -> None:
-    """Twice kill -9, on PostgreSQL of one of two processes, and a backup in between.
+    """Twice kill -9, on PostgreSQL of one of two processes, and a copy in between.
 
-    Rewards come in parts, some are corrected, and decisions expire meanwhile. A backup is one
+    Rewards come in parts, some are corrected, and decisions expire meanwhile. A copy is one
     state: a replay of its decisions gives its statistics.
     """
     found = []
 
     async def disturb(processes: Sequence[Process], records: Records) -> None:
         await kills(1, seed=1)(processes, records)
-        await asyncio.to_thread(backup, store, tmp_path / "backup")
-        with snapshot(tmp_path / "backup") as connection:
+        copied = tmp_path / "copy"
+        if store.startswith("postgresql"):
+            await asyncio.to_thread(restore, copied, store)
+        else:
+            await asyncio.to_thread(backup, store, copied)
+        with snapshot(copied) as connection:
             found.append(replayed(connection, DIMENSION))
         await kills(1, seed=2)(processes, records)
 

@@ -9,7 +9,7 @@ from tests.service.store.filled import content, fill
 from typer.testing import CliRunner
 
 from headstart.cli import app
-from headstart.service.store.backup import backup, seal
+from headstart.service.store.backup import backup
 from headstart.service.store.database import parsed
 
 
@@ -62,7 +62,6 @@ def changed(statement: str) -> Callable[[Path], None]:
         with sqlite3.connect(file) as connection:
             connection.executescript(statement)
         connection.close()
-        seal(file)
 
     return change
 
@@ -72,15 +71,8 @@ def changed(statement: str) -> Callable[[Path], None]:
     [
         (cut, "backup"),
         (zeroed, "backup"),
-        (changed("DROP TABLE decisions"), "the table decisions is missing"),
-        (changed("ALTER TABLE jobs DROP COLUMN step"), "the column step of jobs is missing"),
-        (
-            changed(
-                "CREATE TABLE more AS SELECT * FROM gains; DROP TABLE gains; "
-                "ALTER TABLE more RENAME TO gains; INSERT INTO gains SELECT * FROM gains"
-            ),
-            "is damaged: UNIQUE constraint failed",
-        ),
+        (changed("DROP TABLE decisions"), "no such table: decisions"),
+        (changed("ALTER TABLE jobs DROP COLUMN step"), "no such column: jobs.step"),
     ],
 )
 def test_a_broken_backup_is_one_sentence_and_changes_nothing(

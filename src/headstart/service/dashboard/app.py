@@ -103,4 +103,4 @@ async def _no_page(request: Request, _: Exception) -> Response:
 
 
 async def _login(request: Request) -> Response:
-    return render(request, "login.html", visit=sessions.visit(request))
+    return render(request, "login.html", **sessions.login_of(request))

@@ -100,7 +100,7 @@ def render(request: Request, template: str, code: int = 200, **context: Any) -> 
         "bandit": None,
         "bandits": [],
         "live": 0,
-        "session": sessions.current(request),
+        "key": sessions.key_of(request),
         "notice": request.query_params.get("notice"),
         **context,
     }

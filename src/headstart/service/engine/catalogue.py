@@ -115,7 +115,7 @@ class Catalogue:
         if places is None:
             places = np.array([self.index[str(item)] for item in shown.ids or ()])
         mask: Booleans = np.zeros(len(self.ids), dtype=np.bool_)
-        mask[places] = shown.allowed
+        mask[places] = True
         return np.packbits(mask).tobytes()
 
     def place(self, shown: DecisionSet, arm: str) -> int | None:
@@ -124,7 +124,7 @@ class Catalogue:
             found = self.index.get(arm)
         else:
             found = next((i for i, each in enumerate(shown.ids or ()) if each == arm), None)
-        return found if found is not None and shown.allowed[found] else None
+        return found
 
     def _listed(self, arms: Sequence[str], found: DecisionSet, tag: str | None) -> DecisionSet:
         unknown = next((arm for arm in arms if arm not in self.index), None)
@@ -171,17 +171,17 @@ def _encoded(items: dict[str, dict[str, Any]], schema: Features) -> Floats:
 
 
 def _set(features: Floats, ids: Sequence[str]) -> DecisionSet:
-    return DecisionSet.of(features, ids)
+    return DecisionSet(features=features, ids=ids)
 
 
 def _without(shown: DecisionSet, exclude: Sequence[str]) -> DecisionSet:
     if not exclude:
         return shown
     excluded = set(exclude)
-    allowed: Booleans = np.array([each not in excluded for each in shown.ids or ()], dtype=np.bool_)
-    if not allowed.any():
+    left = [i for i, each in enumerate(shown.ids or ()) if each not in excluded]
+    if not left:
         raise invalid("exclude must leave at least one arm, got none")
-    return replace(shown, allowed=allowed)
+    return shown.selected(np.array(left))
 
 
 def put_items(connection: Connection, bandit: BanditRow, items: Sequence[Item]) -> int:

@@ -38,7 +38,7 @@ from headstart.service.http.metrics import Metrics
 from headstart.service.http.openapi import describe
 from headstart.service.http.routes import JSON, PROBES, ROUTES, Route, RouteTable, Stream, Text
 from headstart.service.http.security import Security
-from headstart.service.http.sessions import Pages, Sessions
+from headstart.service.http.sessions import Pages
 from headstart.service.jobs.jobs import Jobs
 from headstart.service.messages import Message as ServiceMessage
 from headstart.service.messages import ServiceError, unavailable
@@ -164,10 +164,7 @@ class Application:
         self._log_requests = log_requests
         self._metrics = Metrics(service)
         self._security = Security(service.database, loopback=loopback)
-        self._pages: ASGIApp | None = None
-        if pages is not None:
-            table = Sessions(service.database, self._security.keys, service.clock)
-            self._pages = Pages(pages, self._security, table, service.clock)
+        self._pages = None if pages is None else Pages(pages, self._security)
         self._completions = Completions()
         self._resources = {
             "service": service,

@@ -6,7 +6,7 @@ from headstart.service.store.database import Database
 from headstart.service.store.keys import Key, Keys
 
 _LOCAL_NAMES = (b"localhost", b"127.0.0.1", b"[::1]")
-_ADMIN_WITHOUT_KEYS = Key(id="", name="no key needed", role="admin", created=0.0, revoked=None)
+NO_KEY_NEEDED = Key(id="", name="no key needed", role="admin", created=0.0, revoked=None)
 
 
 class Security:
@@ -25,7 +25,7 @@ class Security:
         """The key of a call that needs a role, or an error."""
         if not self.keys.needed:
             self.check_browser(headers, changes=changes)
-            return _ADMIN_WITHOUT_KEYS
+            return NO_KEY_NEEDED
         key = self.key_of(headers)
         if not key.may(role):
             raise ServiceError(

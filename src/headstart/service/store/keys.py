@@ -10,7 +10,7 @@ from sqlalchemy import insert, select, update
 from headstart import checks
 from headstart.service.messages import Role
 from headstart.service.store.database import Database
-from headstart.service.store.schema import keys
+from headstart.service.store.schema import keys, schema_version
 
 # How often the table is read: creating or revoking a key takes effect after at most this time.
 REFRESH_SECONDS = 3.0
@@ -71,6 +71,9 @@ class Keys:
         self._always_needed = always_needed
         self._active: dict[str, tuple[Key, bytes]] = {}
         self.needed = True
+        with database.reading() as connection:
+            secret = connection.execute(select(schema_version.c.secret)).scalar_one()
+        self.secret = bytes(secret)  # signs the cookies of the dashboard
         self.refresh()
 
     def refresh(self) -> None:

@@ -1,5 +1,6 @@
 """Migrations: the tables of a store brought to the current version, step by step."""
 
+import secrets
 from collections.abc import Callable, Sequence
 
 from sqlalchemy import Connection, insert, inspect, select, update
@@ -14,7 +15,8 @@ Step = Callable[[Connection], None]
 def _create(connection: Connection) -> None:
     """All tables."""
     schema.metadata.create_all(connection)
-    connection.execute(insert(schema.schema_version).values(version=schema.VERSION))
+    row = {"version": schema.VERSION, "secret": secrets.token_bytes(32)}
+    connection.execute(insert(schema.schema_version).values(row))
 
 
 STEPS: Sequence[Step] = (_create,)
