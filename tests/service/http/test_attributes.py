@@ -133,7 +133,9 @@ def test_what_is_first_told_of_a_task_counts_after_a_restart_too(tmp_path: Path)
                 row = {"task": "u", "arms": ["rum"], "context": context, **told}
                 made = client.post(f"{PATH}/decisions", json=row).raise_for_status().json()
                 expected = SHOP.encode(ITEMS["rum"], flat, known)
-                assert features_of(client, made["id"]) == pytest.approx(expected.tolist(), abs=1e-12)
+                assert features_of(client, made["id"]) == pytest.approx(
+                    expected.tolist(), abs=1e-12
+                )
                 reward = {"decision": made["id"], "value": 1.0}
                 client.post(f"{PATH}/rewards", json=reward).raise_for_status()
             service.refresh("shop")
