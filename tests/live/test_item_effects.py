@@ -14,8 +14,9 @@ import headstart as hs
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.live import Outcome, _item_effects
+from headstart.live._counted import Contribution
 from headstart.live._item_effects import itemized
-from headstart.live._population import Change, Contribution, Population
+from headstart.live._population import Change, Population
 from headstart.live.settings import Settings
 
 D = 3

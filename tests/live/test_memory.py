@@ -291,17 +291,34 @@ def test_forgetting_the_only_task_leaves_nothing() -> None:
     assert bandit.learned().n_tasks == 0
 
 
-def test_changes_that_are_taken_back_count_once() -> None:
-    """A task learns again while its first change is in flight, and then both are taken back."""
+def test_a_task_that_learns_while_its_change_is_counted_is_counted_again() -> None:
+    """As the thread does it: between reading a task and installing the memory, the task learns."""
     bandit = hs.MetaBandit(dimension=D, prior=hs.priors.Pooled(within_task=False), seed=0)
-    for x in np.eye(D):
+    memory, population = bandit._memory, bandit._memory.population
+    for t, x in enumerate(np.eye(D)):
         bandit.observe("ann", x, 1.0)
-        bandit._memory.collect(1)
-    bandit._memory.undo()
+        changes = memory.changes(memory.begin_refresh(1))
+        bandit.observe("ann", -x, 1.0)
+        new = population.replaced(population.state, changes)
+        memory.install(changes, new, population.starting_from(new.memory), None)
+        assert memory_state(bandit).rounds == 2 * t + 1
+        assert is_busy(bandit)
     bandit.next_prior()
     state = memory_state(bandit)
-    assert (state.n_tasks, state.rounds) == (1, D)
+    assert (state.n_tasks, state.rounds) == (1, 2 * D)
     assert_same(state.memory, absorbed(bandit))
+    assert not is_busy(bandit)
+
+
+def test_a_task_that_ends_while_its_change_is_counted_leaves_nothing(tmp_path: Any) -> None:
+    """Its only decision was cancelled, so that nothing is known of it."""
+    bandit = hs.MetaBandit(dimension=D, seed=0, deadline_seconds=60.0, default_reward=0.0)
+    bandit.cancel(bandit.decide("ann", np.eye(D)).id)
+    bandit._memory.changes(bandit._memory.begin_refresh(1))
+    bandit.finish("ann")
+    assert bandit.learned().n_tasks == 0
+    assert (bandit.tasks(), bandit.n_finished) == ([], 0)
+    bandit.save(tmp_path / "bandit.npz")
 
 
 def test_half_life_by_hand() -> None:

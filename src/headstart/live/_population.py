@@ -25,6 +25,7 @@ from headstart.interfaces import (
 )
 from headstart.kernels import Components
 from headstart.live import _item_effects
+from headstart.live._counted import Contribution
 from headstart.live._item_effects import ItemEffects, ItemSums
 from headstart.live._rows import Layout
 from headstart.live.inputs import Name
@@ -48,14 +49,6 @@ _MANY_TASKS = 32
 _MORE_TASKS = 1.125
 # How many rewards it takes to learn the scales.
 _ROUNDS_TO_LEARN = 32
-
-
-@dataclass(frozen=True, eq=False)
-class Contribution:
-    """What the memory counts for a task: its statistics, at a position of the memory."""
-
-    task: TaskStatistics
-    position: float  # a time in seconds; 0 without a half-life
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,6 +267,8 @@ class Population:
 
     def summed(self, state: State, parts: Sequence[tuple[TaskStatistics, float]]) -> State:
         """The memory with tasks added with these weights; with weights below 0, subtracted."""
+        if not parts:
+            return state
         items = ItemSums.empty(self.layout.dimension) if state.items is None else state.items
         items = items.counted(parts)
         for task, weight in parts:
