@@ -101,8 +101,8 @@ docs: $(DOCS) compile
 	.venv-docs/bin/python -m docs.building
 
 # The tutorials as notebooks, in docs/generated/notebooks.
-notebooks: $(DEV)
-	$(BIN)/python -m docs.building.notebooks
+notebooks: $(DOCS)
+	.venv-docs/bin/python -m docs.building.notebooks
 
 # The sdist and the wheel in dist/, made and tried outside of this folder. Uploads nothing.
 release: requirements/release.txt

@@ -25,6 +25,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "sphinx_llms_txt",
     "docs.building.extension",
 ]
 templates_path = ["_templates"]
@@ -80,8 +81,13 @@ html_static_path = ["_static"]
 html_css_files = ["headstart.css"]
 html_extra_path: list[str] = []
 html_math_renderer = "drawn"
-html_copy_source = False
+html_copy_source = True
 html_show_sourcelink = False
+html_sourcelink_suffix = ""
+llms_txt_summary = (
+    "Bandits that start warm: a Python library, a command line and a decision service for linear "
+    "bandits that learn, from the tasks so far, where the next one should start."
+)
 html_show_sphinx = False
 html_last_updated_fmt = None
 html_favicon = "_static/mark.svg"
@@ -99,7 +105,7 @@ html_theme_options = {
     "navbar_persistent": ["search-button"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": {"**": ["page-toc", "page-source"], "index": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "show_prev_next": True,
     "show_nav_level": 1,
     "navigation_with_keys": False,

@@ -22,6 +22,7 @@ from headstart.intervals import (
     standard_errors,
     watched_difference,
     watched_margin,
+    watched_until,
 )
 
 
@@ -108,6 +109,25 @@ def test_moments_have_students_interval(values: list[float]) -> None:
     assume(np.std(values) > 0.1)
     found, expected = moments(values).interval, interval(np.array(values))
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-3)
+
+
+def test_an_open_difference_is_decided_by_as_many_values_as_are_said() -> None:
+    def grown(factor: float) -> Interval:
+        """The groups with as many more values of the same means and variances."""
+        sizes, means = (factor * 90_000, factor * 10_000), (0.52, 0.5)
+        warm, control = (
+            Moments(n=round(n), total=n * mean, squares=n * (mean * mean + 1.0))
+            for n, mean in zip(sizes, means, strict=True)
+        )
+        return watched_difference(warm, control)
+
+    found = grown(1.0)
+    assert found.low < 0.0 < found.high
+    factor = watched_until(found) / found.replications
+    assert grown(0.999 * factor).low < 0.0 < grown(1.001 * factor).low
+    later = grown(2.0 * factor)
+    assert watched_until(later) == later.replications
+    assert watched_until(Interval(0.0, 1.0, -1.0, 1.0, 9)) == math.inf
 
 
 def test_a_watched_difference_by_hand() -> None:

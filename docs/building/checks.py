@@ -62,7 +62,6 @@ def problems(site: Path) -> list[str]:
     for sheet in sorted(site.rglob("*.css")):
         urls = _STYLE_URL.findall(sheet.read_text(encoding="utf-8"))
         found += [f"{sheet.relative_to(site)} loads {url}" for url in urls]
-    found += [f"llms.txt links to {link}, which is not there" for link in missing_twins(site)]
     return found + [f"{name} has no page" for name in missing_names(site)]
 
 
@@ -96,12 +95,6 @@ def _target(page: Path, url: str) -> Path:
 @cache
 def _read(path: Path) -> Page:
     return Page(path.read_text(encoding="utf-8"))
-
-
-def missing_twins(site: Path) -> list[str]:
-    """What `llms.txt` lists and the site does not have."""
-    links = re.findall(r"\]\(([^)]+)\)", (site / "llms.txt").read_text(encoding="utf-8"))
-    return [link for link in links if not (site / link).is_file()]
 
 
 def missing_names(site: Path) -> list[str]:

@@ -1,26 +1,25 @@
 """What this site adds to Sphinx: generated pages, mathematics, links in docstrings."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
-from docs.building import design, docstrings, mathematics
+from docs.building import docstrings, mathematics
 from docs.building.api_pages import write_api_pages
-from docs.building.command_line import command_line_page
 from docs.building.files import write_changed
-from docs.building.notebooks import with_notebook_link, write_notebooks
+from docs.building.notebooks import NOTEBOOKS, TUTORIALS, with_notebook_link, write_notebooks
 from docs.building.openapi import openapi_page, service_document
 from docs.building.outside import PROJECT, led_inside, project_pages
 from docs.building.parameters import sections
 from docs.building.public import without_docstring, without_example
-from docs.building.twins import twin, write_twins, written_in
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
 
 DOCS = Path(__file__).parents[1]
 GENERATED = DOCS / "generated"
-TUTORIALS = DOCS / "tutorials"
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -31,8 +30,6 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("autodoc-process-signature", _signature)
     app.connect("autodoc-skip-member", _skip)
     app.connect("html-page-context", _breakable)
-    app.connect("html-page-context", _twin)
-    app.connect("build-finished", _write_twins)
     app.add_html_math_renderer(
         "drawn", inline_renderers=(_inline, None), block_renderers=(_block, None)
     )
@@ -47,23 +44,27 @@ def _generate(app: Any) -> None:
         raise ExtensionError(f"public names without docstring or example: {', '.join(bare)}")
     write_api_pages(GENERATED / "api")
     pages = {
-        "commands.md": command_line_page(),
+        "commands.md": _commands(),
         "service.md": openapi_page(service_document()),
     }
     write_changed(GENERATED, pages)
     write_changed(PROJECT, project_pages())
-    write_notebooks(TUTORIALS, GENERATED / "notebooks")
+    write_notebooks()
+
+
+def _commands() -> str:
+    """The commands and their options, by Typer itself."""
+    command = [sys.executable, "-m", "typer", "headstart.cli", "utils", "docs"]
+    command += ["--name", "headstart", "--title", "Commands and options"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def _lead_inside(app: Any, docname: str, source: list[str]) -> None:
     folder = (DOCS / docname).parent
-    if (GENERATED / "notebooks" / f"{Path(docname).name}.ipynb").exists() and folder == TUTORIALS:
+    if folder == TUTORIALS and (NOTEBOOKS / f"{Path(docname).name}.ipynb").exists():
         source[0] = with_notebook_link(source[0], Path(docname).name)
     if not folder.is_relative_to(GENERATED):
         source[0] = led_inside(source[0], folder, folder)
-    if docname == "design":  # within the page, in its colours
-        drawn = f"```{{raw}} html\n{design.picture(alone=False)}```"
-        source[0] = re.sub(r"^!\[.*design\.svg\)$", lambda _: drawn, source[0], flags=re.MULTILINE)
 
 
 def _docstring(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
@@ -96,19 +97,6 @@ def _breakable(app: Any, name: str, template: str, context: dict[str, Any], tree
             lambda match: re.sub(r"(?<=[^\W\d])([._/=(]|::)(?=\w)", r"\1<wbr>", match[0]),
             context["body"],
         )
-
-
-def _twin(app: Any, name: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """Have the page link to its Markdown, and name the file where it is written."""
-    context["twin"] = f"{Path(name).name}.md" if twin(name) is not None else None
-    context["written_in"] = written_in(name)
-
-
-def _write_twins(app: Any, error: Exception | None) -> None:
-    if error is None:
-        titles = {page: title.astext() for page, title in app.env.titles.items()}
-        included = app.env.toctree_includes
-        write_twins(Path(app.outdir), titles, lambda page: included.get(page, ()))
 
 
 def _name_role(

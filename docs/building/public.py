@@ -24,6 +24,7 @@ MODULES = (
     "headstart.studies",
     "headstart.plotting",
     "headstart.diagnosis",
+    "headstart.trials",
     "headstart.theory",
     "headstart.datasets",
     "headstart.interfaces",

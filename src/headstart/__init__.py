@@ -20,7 +20,7 @@ __all__ = list(_HOME)
 # Found as attributes like those of __all__, but not taken by `from headstart import *`.
 _MODULES = (
     "datasets", "diagnosis", "features", "interfaces", "live", "logs", "plotting", "simulation",
-    "studies",
+    "studies", "trials",
 )  # fmt: skip
 # Where classes are that one may look for here.
 _PACKAGES = ("policies", "priors", "environments", "learners", "studies")

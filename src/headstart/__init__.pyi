@@ -34,6 +34,8 @@ from headstart.simulation import Rounds as Rounds
 from headstart.simulation import evaluate as evaluate
 from headstart.simulation import simulate as simulate
 from headstart.studies.comparisons import compare as compare
+from headstart.trials.trial import Trial as Trial
+from headstart.trials.trial import trial as trial
 
 __version__: str
 __all__: list[str]

@@ -66,6 +66,13 @@ class Moments:
     total: float = 0.0
     squares: float = 0.0
 
+    def __add__(self, other: "Moments") -> "Moments":
+        return Moments(
+            n=self.n + other.n,
+            total=self.total + other.total,
+            squares=self.squares + other.squares,
+        )
+
     @property
     def mean(self) -> float:
         """Σy/n, nan without values."""
@@ -175,6 +182,30 @@ def watched_difference(first: Moments, second: Moments) -> Interval:
         np.array([group.variance for group in groups]),
     )
     return Interval(mean, float(error), mean - float(half), mean + float(half), n)
+
+
+def watched_until(found: Interval) -> float:
+    """How many values a watched interval needs in all until zero is outside of it.
+
+    That is if the mean and the spread of the values stay as they are; ∞ if the mean is 0.
+    """
+    n, half = float(found.replications), found.high - found.mean
+    if half < abs(found.mean) or not math.isfinite(half):
+        return n if math.isfinite(half) else math.inf
+    if found.mean == 0.0:
+        return math.inf
+
+    def margin(factor: float) -> float:
+        reach = float(_reach(np.array(n * factor)) / _reach(np.array(n)))
+        return half * reach / math.sqrt(factor)
+
+    low, high = 1.0, 2.0
+    while margin(high) >= abs(found.mean):
+        low, high = high, 2.0 * high
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if margin(middle) >= abs(found.mean) else (low, middle)
+    return n * high
 
 
 def watched(found: Interval) -> Interval:

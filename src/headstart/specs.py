@@ -56,6 +56,16 @@ class Spec:
         # A read-only view cannot be pickled; the mapping behind it can.
         return _spec, (self.kind, dict(self.settings))
 
+    def replaced(self, name: str, value: Setting) -> "Spec":
+        """The spec with another value of a setting; "a.b" is the setting b of the spec a."""
+        first, _, rest = name.partition(".")
+        within = self.settings.get(first)
+        if rest:
+            if not isinstance(within, Spec):
+                raise ValueError(f"{first} must be a table with a class, got {within!r}")
+            value = within.replaced(rest, value)
+        return Spec(kind=self.kind, settings={**self.settings, first: value})
+
     def placeholders(self) -> set[str]:
         """The names that the run fills in, without their @."""
         return set().union(*map(_placeholders, self.settings.values()))

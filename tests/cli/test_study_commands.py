@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from headstart.cli import app
 from headstart.cli.output import progress_bar
 from headstart.studies import runner
+from headstart.studies.folder import StudyFolder
 from headstart.studies.results import at_best, totals
 from headstart.studies.study import Study
 
@@ -164,6 +165,21 @@ def test_run_names_what_is_wrong_with_a_study(tmp_path: Path) -> None:
     assert "Error: " + f"{file}: horizon must be an integer of at least 1, got 0" in words(
         done.output
     )
+
+
+def test_run_plays_a_sweep(tmp_path: Path) -> None:
+    file, out = tmp_path / "study.toml", tmp_path / "out"
+    small = replace(SEQUENCE, replications=2, learners=SEQUENCE.learners[3:])
+    file.write_text(small.to_toml() + "[sweep]\nnoise_scale = [0.1, 2.0]\n")
+    done = invoke(app, ["run", str(file), "--out", str(out), "--workers", "1", "--json"])
+    shown = json.loads(done.stdout)
+    names = [f"tiny, noise_scale={value}" for value in (0.1, 2.0)]
+    assert [one["study"] for one in shown] == names
+    for one, name in zip(shown, names, strict=True):
+        (alone,) = small.over({"noise_scale": [float(name.partition("=")[2])]})
+        played = runner.run(alone, tmp_path / "alone" / name, workers=1)
+        assert played.equals(StudyFolder(out / name).load())
+        assert one["results"] == str(out / name / "results.nc")
 
 
 def test_run_without_a_file(tmp_path: Path) -> None:

@@ -1,17 +1,12 @@
 """Pages that are generated: from the program, from an OpenAPI document, from other files."""
 
-import re
 from pathlib import Path
 
 import pytest
-import typer
-from docs.building import api_pages, gallery, outside, twins
-from docs.building.command_line import command_line_page
+from docs.building import api_pages, gallery, outside
 from docs.building.files import write_changed
 from docs.building.openapi import openapi_page, service_document
 from docs.building.public import documented_names
-
-from headstart.cli import app
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = {
@@ -95,25 +90,6 @@ def test_an_empty_document_is_a_title() -> None:
     assert openapi_page({}) == "# Interface\n"
 
 
-def test_every_command_and_option_is_on_the_page() -> None:
-    page = command_line_page()
-    root = typer.main.get_command(app)
-    commands = getattr(root, "commands", {})
-    assert set(commands) >= {"run", "fit", "data"}
-    for name, command in commands.items():
-        assert f"(headstart-{name})=\n" in page
-        shown = [p for p in command.params if not getattr(p, "hidden", False)]
-        options = [o for p in shown for o in p.opts if o.startswith("--")]
-        assert all(f"`{option}`" in page for option in options)
-        assert all(f"## headstart {name} {sub}" in page for sub in getattr(command, "commands", {}))
-
-
-def test_arguments_kinds_and_defaults_are_on_the_page() -> None:
-    page = command_line_page()
-    assert re.search(r"headstart run \[OPTIONS\] \{?study\}?\n", page, flags=re.IGNORECASE)
-    assert re.search(r"^\| `--replications` .*int.* \| .*default: 100", page, flags=re.MULTILINE)
-
-
 def test_every_public_name_has_a_page_of_its_own(tmp_path: Path) -> None:
     api_pages.write_api_pages(tmp_path)
     written = {path.stem for path in tmp_path.iterdir()}
@@ -152,50 +128,6 @@ def test_pages_of_the_project_link_from_where_they_are_shown() -> None:
     shown = outside.project_pages()["contributing.md"]
     assert "](../../design.md)" in shown
     assert set(outside.PAGES.values()) == set(outside.project_pages())
-
-
-def test_every_kind_of_page_has_a_twin() -> None:
-    function = twins.twin("generated/api/headstart.simulate") or ""
-    assert function.startswith(
-        "# headstart.simulate\n\n```text\nsimulate(environment: 'Environment'"
-    )
-    assert "\nParameters\n----------\n" in function
-    bandit = twins.twin("generated/api/headstart.MetaBandit") or ""
-    assert "\n```text\nMetaBandit.decide(self, task: 'Name'" in bandit
-    module = twins.twin("generated/api/headstart.policies") or ""
-    assert "- [OFUL](headstart.policies.OFUL.md)\n" in module
-    example = twins.twin("generated/gallery/warm_and_cold") or ""
-    assert example.startswith("# A warm start against a cold one\n\nRegret of a new task")
-    assert (twins.twin("how-to/features") or "").startswith("# ")
-    assert twins.twin("genindex") is None
-
-
-@pytest.mark.parametrize(
-    ("page", "file"),
-    [
-        ("how-to/features", "docs/how-to/features.md"),
-        ("generated/api/headstart.MetaBandit", "src/headstart/live/bandit.py"),
-        ("generated/api/headstart.policies", "src/headstart/policies/__init__.py"),
-        ("generated/api/headstart.interfaces.Memory", None),
-        ("generated/gallery/drift", "docs/gallery/drift.py"),
-        ("generated/project/changelog", "CHANGELOG.md"),
-        ("generated/commands", None),
-    ],
-)
-def test_a_page_names_its_file(page: str, file: str | None) -> None:
-    assert twins.written_in(page) == file
-
-
-def test_llms_txt_lists_the_menus(tmp_path: Path) -> None:
-    titles = {"index": "headstart", "tutorials/index": "Tutorials", "tutorials/shop": "A shop"}
-    (tmp_path / "tutorials").mkdir()
-    menus = {"index": ["tutorials/index"], "tutorials/index": ["tutorials/shop"]}
-    twins.write_twins(tmp_path, titles, lambda page: menus.get(page, []))
-    listed = (tmp_path / "llms.txt").read_text(encoding="utf-8")
-    assert listed.startswith("# headstart\n\n> ")
-    rows = "- [Tutorials](tutorials/index.md)\n- [A shop](tutorials/shop.md)\n"
-    assert f"\n## Tutorials\n\n{rows}" in listed
-    assert (tmp_path / "tutorials" / "shop.md").is_file()
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,6 @@ def site(tmp_path: Path) -> Path:
     head = b"# Sphinx inventory version 2\n# Project: x\n# Version: 1\n# zlib\n"
     (tmp_path / "objects.inv").write_bytes(head + zlib.compress(names.encode()))
     (tmp_path / "b.html").write_text('<h1 id="here">B</h1>')
-    (tmp_path / "b.md").write_text("# B")
-    (tmp_path / "llms.txt").write_text("- [B](b.md)")
     return tmp_path
 
 
@@ -43,11 +41,6 @@ def test_links_and_what_is_loaded(site: Path, body: str, found: str | None) -> N
 def test_a_style_sheet_that_loads_a_font(site: Path) -> None:
     (site / "a.css").write_text("@font-face { src: url('https://f.x/a.woff2') }")
     assert checks.problems(site) == ["a.css loads https://f.x/a.woff2"]
-
-
-def test_a_page_without_its_markdown(site: Path) -> None:
-    (site / "b.md").unlink()
-    assert checks.problems(site) == ["llms.txt links to b.md, which is not there"]
 
 
 def test_a_public_name_without_a_page(site: Path) -> None:

@@ -14,12 +14,13 @@ from tests.studies.tiny import SEQUENCE
 
 from headstart import own_code
 from headstart.datasets.published import LASTFM, MOVIELENS
+from headstart.plotting import plot_overview, write_study_report
 from headstart.specs import Spec
 from headstart.studies import runner
 from headstart.studies.digests import sources
 from headstart.studies.folder import StudyFolder
 from headstart.studies.shards import play_agents
-from headstart.studies.toml import from_file
+from headstart.studies.toml import from_file, of_results
 
 pytestmark = pytest.mark.slow
 
@@ -276,6 +277,20 @@ def test_a_module_that_cannot_be_imported_is_named(file: Path) -> None:
     (file.parent / "mine.py").write_text("def f(:\n")
     with pytest.raises(ValueError, match="'mine:Last' cannot be imported: SyntaxError"):
         from_file(file)
+
+
+def test_results_are_shown_when_ones_own_code_is_gone(file: Path) -> None:
+    results, _ = _run(file)
+    study = from_file(file)
+    for name in ("mine.py", "helper.py"):
+        (file.parent / name).unlink()
+        del sys.modules[name.removesuffix(".py")]
+    assert of_results(results) == study
+    plot_overview(results, file.parent / "regret.png")
+    written = write_study_report(file.parent / "out", file.parent / "report")
+    assert "mine" in written.documents[0].read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="'mine:Last' cannot be imported"):
+        _run(file)
 
 
 def test_modules_of_one_name_in_two_folders_are_told_apart(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from headstart.paper.studies import lastfm, movielens, synthetic
 from headstart.specs import Spec
 from headstart.studies.comparisons import default_reference
 from headstart.studies.study import LearnerSpec, Study
-from headstart.studies.toml import from_file, from_toml
+from headstart.studies.toml import every_from_toml, from_file, from_toml
 
 words = st.text(string.ascii_letters + "λ é'-", min_size=1, max_size=12)
 counts = st.integers(1, 10**6)
@@ -246,6 +246,28 @@ def test_published_methods_play_as_their_functions_do() -> None:
     assert frame["method"].tolist() == ["ada_ts", "headstart", "itl", "oracle"]
     assert objects.to_frame()["policy"].tolist()[1] == "BayesUCB"
     assert "<table" in study._repr_html_()
+
+
+def test_a_sweep_is_a_study_for_each_combination_of_settings() -> None:
+    kinds = Spec(kind="Gaussian", settings={"variance": 1.0})
+    study = replace(SEQUENCE, environment=SEQUENCE.environment.replaced("tasks", kinds))
+    text = study.to_toml() + '[sweep]\nn_arms = [2, 3]\n"tasks.variance" = [0.5, 2.0]\n'
+    found = every_from_toml(text)
+    assert [
+        (one.environment_built().n_arms, one.environment_built().tasks.variance)  # type: ignore[attr-defined]
+        for one in found
+    ] == [(2, 0.5), (2, 2.0), (3, 0.5), (3, 2.0)]
+    assert found[1].name == "tiny, n_arms=2, tasks.variance=2.0"
+    assert replace(found[1], name="tiny", environment=study.environment) == study
+    with pytest.raises(ValueError, match="sweep makes several studies"):
+        from_toml(text)
+    for wrong, message in (
+        ("n_arms = 3", r"sweep.n_arms must be a list of values, got 3"),
+        ("no_such = [1]", "no_such = 1 is not a setting of Synthetic"),
+        ('"reward.a" = [1]', "reward must be a table with a class"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            every_from_toml(study.to_toml() + f"[sweep]\n{wrong}\n")
 
 
 @pytest.mark.parametrize(

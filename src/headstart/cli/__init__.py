@@ -17,6 +17,7 @@ from headstart.cli.run import run
 from headstart.cli.service import keys
 from headstart.cli.service.serve import serve
 from headstart.cli.service.store import backup, migrate, restore
+from headstart.cli.trial import trial
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -38,6 +39,7 @@ def main(
 
 # In the order in which people need them: a first look, an application, the service, studies.
 app.command()(demo)
+app.command()(trial)
 app.add_typer(features.app, name="features")
 app.command()(fit)
 app.command()(serve)

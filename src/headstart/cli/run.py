@@ -12,6 +12,8 @@ from rich.table import Table
 from headstart.cli.output import AsJson, Quiet, Trained, WrongInput, progress_bar
 
 if TYPE_CHECKING:
+    from xarray import Dataset
+
     from headstart.studies.study import Study
     from headstart.studies.summary import Summary
 
@@ -42,42 +44,65 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Run, resume or extend a study from a TOML file."""
-    from headstart.plotting.study_figures import plot_overview
-    from headstart.studies import runner
     from headstart.studies.summary import plain, summarise
-    from headstart.studies.toml import from_file
+    from headstart.studies.toml import every_from_file
 
     notes = Console(stderr=True, quiet=quiet, markup=False)
     try:
-        wanted = from_file(study)
-        folder = out or Path("out") / wanted.name
-        _check_shown(wanted, reference, trained)
-        with progress_bar(notes) as progress:
-            results = runner.run(
-                wanted,
-                folder,
-                workers=workers,
-                scheduler=scheduler,
-                progress=progress,
-                notify=lambda sentence: notes.print(sentence, soft_wrap=True),
-            )
-        figure = folder / "regret.png"
-        plot_overview(results, figure, trained=trained)
+        studies = every_from_file(study)
+        places = [(out or Path("out")) / one.name for one in studies]
+        if len(studies) == 1 and out is not None:
+            places = [out]
+        for wanted in studies:
+            _check_shown(wanted, reference, trained)
+        played = [
+            _run(wanted, folder, workers, scheduler, trained, notes)
+            for wanted, folder in zip(studies, places, strict=True)
+        ]
     except (ValueError, OSError, ImportError) as error:
         raise WrongInput(str(error)) from error
     except KeyboardInterrupt:
         notes.print("Stopped. Finished shards are on disk; the same command resumes from them.")
         raise typer.Exit(130) from None
-    summary = summarise(wanted, results, reference=reference, trained=trained)
-    files = {"results": str(folder / "results.nc"), "figure": str(figure)}
+    shown = []
+    for wanted, folder, results in zip(studies, places, played, strict=True):
+        summary = summarise(wanted, results, reference=reference, trained=trained)
+        files = {"results": str(folder / "results.nc"), "figure": str(folder / "regret.png")}
+        shown.append({"study": wanted.name, **files, **plain(summary)})
+        if not as_json and not quiet:
+            console = Console(markup=False)
+            console.print(_table(wanted, summary))
+            if wanted is studies[-1]:
+                console.print(_legend(wanted, summary), highlight=False)
+            for name, path in files.items():
+                console.print(f"{name.capitalize()}: {path}", soft_wrap=True)
     if as_json:
-        typer.echo(json.dumps({"study": wanted.name, **files, **plain(summary)}, indent=2))
-    elif not quiet:
-        console = Console(markup=False)
-        console.print(_table(wanted, summary))
-        console.print(_legend(wanted, summary), highlight=False)
-        for name, path in files.items():
-            console.print(f"{name.capitalize()}: {path}", soft_wrap=True)
+        typer.echo(json.dumps(shown[0] if len(shown) == 1 else shown, indent=2))
+
+
+def _run(
+    study: "Study",
+    folder: Path,
+    workers: int | None,
+    scheduler: str | None,
+    trained: int | None,
+    notes: Console,
+) -> "Dataset":
+    """Run a study and draw its figure."""
+    from headstart.plotting.study_figures import plot_overview
+    from headstart.studies import runner
+
+    with progress_bar(notes) as progress:
+        results = runner.run(
+            study,
+            folder,
+            workers=workers,
+            scheduler=scheduler,
+            progress=progress,
+            notify=lambda sentence: notes.print(sentence, soft_wrap=True),
+        )
+    plot_overview(results, folder / "regret.png", trained=trained)
+    return results
 
 
 def _check_shown(study: "Study", reference: str | None, trained: int | None) -> None:

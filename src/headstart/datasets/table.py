@@ -196,15 +196,6 @@ class RatingTable:
         """Keep items with enough ratings, then users with enough ratings of those.
 
         This happens once, as in the paper: afterwards an item may have fewer than `item_ratings`.
-
-        Parameters
-        ----------
-        item_ratings, user_ratings : int
-            The least number of ratings of an item, and of a user.
-
-        Returns
-        -------
-        RatingTable
         """
         return _filtered(
             self,

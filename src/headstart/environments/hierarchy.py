@@ -87,20 +87,7 @@ class Hierarchy:
         )
 
     def draw_arms(self, rounds: int, replications: int, rng: np.random.Generator) -> Floats:
-        """Arms of some rounds.
-
-        Parameters
-        ----------
-        rounds, replications : int
-            The numbers of rounds and of replications, T and R.
-        rng : numpy.random.Generator
-            The source of randomness.
-
-        Returns
-        -------
-        ndarray of shape (T, R, K, d)
-            The arms.
-        """
+        """Arms of some rounds, (T, R, K, d)."""
         shape = (rounds, replications, self.n_arms, self.dimension)
         if self.arm_shape == "cube":
             return rng.uniform(-self.arm_size, self.arm_size, shape)

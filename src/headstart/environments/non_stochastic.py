@@ -39,17 +39,7 @@ class BeliefAdversary:
     margin: float = 0.5
 
     def parameter(self, played: TaskStatistics) -> Floats:
-        """The w of the next round, (R, d).
-
-        Parameters
-        ----------
-        played : TaskStatistics
-            The rounds played so far.
-
-        Returns
-        -------
-        ndarray of shape (R, d)
-        """
+        """The w of the round after those played, (R, d)."""
         d = played.dimension
         bias = np.full(d, -2.0 * self.margin)
         bias[0] = 0.0

@@ -374,92 +374,30 @@ class ShopWorld:
         return self._users.segments
 
     def user(self, user: int) -> dict[str, object]:
-        """What is known of a user.
-
-        Parameters
-        ----------
-        user : int
-            The number of the user.
-
-        Returns
-        -------
-        dict of str to object
-        """
+        """What is known of a user."""
         return {"segment": self.shop.segments[self._users.segments[user]]}
 
     def season(self, visit: int) -> int:
-        """The season of a visit.
-
-        Parameters
-        ----------
-        visit : int
-            The number of the visit.
-
-        Returns
-        -------
-        int
-        """
+        """The season of a visit."""
         return visit // self.shop.season
 
     def on_sale(self, visit: int) -> Integers:
-        """The items that can be shown in a visit.
-
-        Parameters
-        ----------
-        visit : int
-            The number of the visit.
-
-        Returns
-        -------
-        ndarray of int
-        """
+        """The items that can be shown in a visit."""
         return self._on_sale[self.season(visit)]
 
     def probability(self, visit: int, items: Sequence[int] | Integers) -> Floats:
-        """The probability of a click in this visit for each of the items, if it is shown.
-
-        Parameters
-        ----------
-        visit : int
-            The number of the visit.
-        items : sequence of int
-            The numbers of the items.
-
-        Returns
-        -------
-        ndarray of float
-        """
+        """The probability of a click in this visit for each of the items, if it is shown."""
         chosen = np.asarray(items, dtype=np.int64)
         user = int(self.visitors[visit])
         return self._opinions.probability(self._users, user, self.season(visit), chosen)
 
     def best(self, visit: int) -> int:
-        """The item on sale with the largest probability of a click in this visit.
-
-        Parameters
-        ----------
-        visit : int
-            The number of the visit.
-
-        Returns
-        -------
-        int
-        """
+        """The item on sale with the largest probability of a click in this visit."""
         items = self.on_sale(visit)
         return int(items[self.probability(visit, items).argmax()])
 
     def click(self, visit: int, item: int) -> bool:
-        """Whether this visit ends in a click if it is shown this item.
-
-        Parameters
-        ----------
-        visit, item : int
-            The numbers of the visit and of the item.
-
-        Returns
-        -------
-        bool
-        """
+        """Whether this visit ends in a click if it is shown this item."""
         return bool(self._uniforms[visit] < self.probability(visit, [item])[0])
 
     def log(

@@ -38,8 +38,10 @@ _RULES = [
     "equal” holds if the interval is within ±5 % of the second learner's mean regret. “Nearer” "
     "compares the distance between two learners' mean regrets at two values of λ.",
     "Differences are taken within a replication: all learners play the same tasks, arms and noise. "
-    "Intervals are Student's t over n replications, or over n cohorts if replications share "
-    "users; ± is one standard error.",
+    "Intervals are Student's t over n replications; ± is one standard error. MovieLens's groups of "
+    "users are a list that replications take in turn, so its intervals are over n cohorts: groups "
+    "that share users. LastFM's groups are drawn at random, so its replications are independent "
+    "groups of one data set, though not of other users.",
     "A claim is reproduced if it holds under the main reading, and marginal if it does not hold "
     "with Holm's correction over all claims of its section. If it does not hold under the main "
     "reading, it is reproduced under another reading if it holds there with Holm's correction over "

@@ -11,7 +11,7 @@ from headstart.plotting.document import Picture
 from headstart.plotting.numbers import regularization_text
 from headstart.plotting.study_results import StudyResults
 from headstart.plotting.style import SUFFIXES, figure
-from headstart.studies.toml import from_toml
+from headstart.studies.toml import of_results
 
 # A title, and what plots the panel.
 Panel = tuple[str, Callable[[Axes], None]]
@@ -52,7 +52,7 @@ def plot_overview(results: xr.Dataset, path: str | Path, *, trained: int | None 
     >>> results = studies.run(study, Path("out/small"), workers=1)
     >>> plotting.plot_overview(results, Path("regret.png"))
     """
-    study = from_toml(str(results.attrs["study"]), str(results.attrs.get("folder", "")))
+    study = of_results(results)
     played = StudyResults(study, results, trained=trained)
     panels = [cumulative(played, None)]
     if len(study.regularization) > 1:

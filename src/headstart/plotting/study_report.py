@@ -40,7 +40,7 @@ from headstart.studies.comparisons import Comparison, compare
 from headstart.studies.folder import StudyFolder
 from headstart.studies.results import at_best, totals
 from headstart.studies.study import Study
-from headstart.studies.toml import from_toml
+from headstart.studies.toml import of_results
 
 _NOTES = [
     "Regret is pseudo-regret: the best arm's mean reward minus the played arm's, summed. A "
@@ -137,7 +137,7 @@ def write_study_report(
             f"{folder} is not the folder of a finished study: it has no {place.results.name}"
         )
     results = place.load()
-    study = from_toml(str(results.attrs["study"]), str(results.attrs.get("folder", "")))
+    study = of_results(results)
     study.check_trained(trained)
     played = StudyResults(study, results, reference, trained)
     if reference is not None:

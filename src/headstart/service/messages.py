@@ -356,6 +356,24 @@ class GuardrailView(Message):
     high: float | None
 
 
+class LeftOut(Message):
+    """How many tasks with rewards the gain leaves out, by how they were opened."""
+
+    no_prior: int  # before there was a prior
+    no_control: int  # while control_share was 0
+    shadow: int  # in shadow mode
+    other_control: int  # against another `control` than now
+
+
+class GainDay(Message):
+    """The gain as it was known at the end of a day; its interval holds at every look."""
+
+    day: date
+    difference: float
+    low: float
+    high: float
+
+
 class Gain(Message):
     """How much more warm tasks earn per round than the control, over their first rounds.
 
@@ -374,6 +392,12 @@ class Gain(Message):
     high: float | None
     control_share: float | None  # of the compared tasks
     ratio_p: float  # its p-value against the requested share, at all looks; wrong below 0.001
+    left_out: LeftOut
+    # If the difference stays as it is: how many more tasks, and days as busy as those so far, until
+    # the interval leaves zero out. None if it does, or is not known.
+    tasks_to_go: int | None
+    days_to_go: float | None
+    days: list[GainDay]
     guardrails: list[GuardrailView]
 
 

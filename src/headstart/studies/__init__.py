@@ -11,7 +11,7 @@ from headstart.studies.results import at_best, at_training, independent, totals
 from headstart.studies.runner import run
 from headstart.studies.study import LearnerSpec, Study
 from headstart.studies.summary import LearnerSummary, Summary, summarise
-from headstart.studies.toml import from_file, from_toml
+from headstart.studies.toml import every_from_file, every_from_toml, from_file, from_toml
 
 __all__ = [
     "Comparison",
@@ -25,6 +25,8 @@ __all__ = [
     "at_training",
     "compare",
     "compare_pairs",
+    "every_from_file",
+    "every_from_toml",
     "from_file",
     "from_toml",
     "independent",

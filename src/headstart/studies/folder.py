@@ -97,13 +97,7 @@ class StudyFolder:
         return Pieces(self.path / "pieces")
 
     def open(self, study: Study) -> None:
-        """Begin, resume or extend a study; raises if the folder holds another study's results.
-
-        Parameters
-        ----------
-        study : Study
-            The study.
-        """
+        """Begin, resume or extend a study; raises if the folder holds another study's results."""
         check_folder(self.path)
         if self.results.exists():
             kept = self._attributes()
@@ -126,38 +120,14 @@ class StudyFolder:
         return found
 
     def holds(self, study: Study, sources: Table) -> bool:
-        """Whether the results are of exactly this study and these sources.
-
-        Parameters
-        ----------
-        study : Study
-            The study.
-        sources : mapping
-            The digests of the sources.
-
-        Returns
-        -------
-        bool
-        """
+        """Whether the results are of exactly this study and these sources."""
         if not self.results.exists():
             return False
         kept, wanted = self._attributes(), _described(study, sources)
         return all(kept.get(name) == value for name, value in wanted.items())
 
     def finish(self, study: Study, sources: Table, results: xr.Dataset, seconds: float) -> None:
-        """Write the results and the manifest.
-
-        Parameters
-        ----------
-        study : Study
-            The study.
-        sources : mapping
-            The digests of the sources.
-        results : xarray.Dataset
-            The results of all shards.
-        seconds : float
-            How long the run took.
-        """
+        """Write the results and the manifest."""
         manifest = {
             "study": study.plain(),
             "seed": study.seed,

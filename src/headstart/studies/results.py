@@ -19,20 +19,9 @@ DIMENSIONS = ("learner", "regularization", "trained", "replication", "task", "ro
 
 
 def at_training(results: xr.Dataset, trained: int | None = None) -> xr.Dataset:
-    """The results after a number of training tasks.
+    """The results after a number of training tasks, by default the study's last.
 
     Replications of one cohort are averaged to one, so that all are independent.
-
-    Parameters
-    ----------
-    results : xarray.Dataset
-        The results of a study.
-    trained : int, optional
-        The number of training tasks, by default the study's last.
-
-    Returns
-    -------
-    xarray.Dataset
 
     Examples
     --------
@@ -50,15 +39,6 @@ def at_training(results: xr.Dataset, trained: int | None = None) -> xr.Dataset:
 
 def independent(results: xr.Dataset) -> xr.Dataset:
     """The results with the mean of each cohort as one replication; unchanged without cohorts.
-
-    Parameters
-    ----------
-    results : xarray.Dataset
-        The results of a study.
-
-    Returns
-    -------
-    xarray.Dataset
 
     Examples
     --------
@@ -91,19 +71,6 @@ def totals(
     results: xr.Dataset, variable: str = "regret", trained: int | None = None
 ) -> xr.DataArray:
     """A variable summed over tasks and rounds: (learner, regularization, replication).
-
-    Parameters
-    ----------
-    results : xarray.Dataset
-        The results of a study.
-    variable : str, default "regret"
-        Which variable.
-    trained : int, optional
-        The number of training tasks, by default the study's last.
-
-    Returns
-    -------
-    xarray.DataArray
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Required, TypedDict, Unpack, cast, get_args
 
 import pandas as pd
@@ -161,19 +161,7 @@ class LearnerSpec:
             specs.check(self.method, specs.METHODS, where=f"learner {self.name!r} method")
 
     def build(self, name: str, resolve: Callable[[str], object]) -> AnyAgent:
-        """The learner, under another name.
-
-        Parameters
-        ----------
-        name : str
-            The name.
-        resolve : callable
-            Returns the values that strings with @ name.
-
-        Returns
-        -------
-        Agent
-        """
+        """The learner, under another name."""
         where = f"learner {self.name!r}"
         if self.agent is not None:
             spec, at = self._named(name), f"{where} agent"
@@ -396,6 +384,42 @@ class Study:
             **others,
         )
 
+    def over(self, settings: Mapping[str, Sequence[specs.Setting]]) -> list[Study]:
+        """The study in several environments: with every combination of values of its settings.
+
+        Parameters
+        ----------
+        settings : mapping of str to sequence
+            Values by setting; "tasks.variance" is a setting of the environment's `tasks`.
+
+        Returns
+        -------
+        list of Study
+            Their names are the study's, and the values.
+
+        Examples
+        --------
+        >>> from headstart.studies import Study
+        >>> study = Study.of(hs.environments.Synthetic(), [hs.learners.itl()], horizon=20)
+        >>> [one.name for one in study.over({"noise_scale": [0.1, 0.5]})]
+        ['study, noise_scale=0.1', 'study, noise_scale=0.5']
+        """
+        for name, values in settings.items():
+            if not isinstance(values, list | tuple) or not values:
+                raise ValueError(f"sweep.{name} must be a list of values, got {values!r}")
+        studies = [self]
+        for name, values in settings.items():
+            studies = [
+                replace(
+                    study,
+                    name=f"{study.name}, {name}={value}",
+                    environment=study.environment.replaced(name, value),
+                )
+                for study in studies
+                for value in values
+            ]
+        return studies
+
     def to_frame(self) -> pd.DataFrame:
         """A row per learner: its policy and prior, its agent, or its method."""
         return frame(learner.record() for learner in self.learners)
@@ -435,13 +459,7 @@ class Study:
         }
 
     def check_trained(self, trained: int | None) -> None:
-        """Check that the study has results after this many training tasks.
-
-        Parameters
-        ----------
-        trained : int or None
-            The number N of training tasks; None is always right.
-        """
+        """Check that the study has results after this many training tasks."""
         sizes = self.training_tasks if self.protocol == "train-then-test" else (0,)
         if trained is not None and trained not in sizes:
             raise ValueError(f"trained must be one of {', '.join(map(str, sizes))}, got {trained}")

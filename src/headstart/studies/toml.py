@@ -2,28 +2,21 @@
 
 import inspect
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import cast
+from typing import Any, TypeVar, cast
+
+import xarray as xr
 
 from headstart import checks, specs
 from headstart.studies.study import PROTOCOL_OF, PROTOCOLS, LearnerSpec, Study
 
+T = TypeVar("T")
+
 
 def from_toml(text: str, folder: str | Path = "") -> Study:
     """The study in a text.
-
-    Parameters
-    ----------
-    text : str
-        The study in TOML.
-    folder : str or Path, optional
-        Where your own classes are found.
-
-    Returns
-    -------
-    Study
 
     Examples
     --------
@@ -43,8 +36,24 @@ def from_toml(text: str, folder: str | Path = "") -> Study:
     >>> study.n_shards, study.learners[0].name
     (1, 'ITL')
     """
+    studies = every_from_toml(text, folder)
+    if len(studies) > 1:
+        raise ValueError("sweep makes several studies: every_from_toml returns them all")
+    return studies[0]
+
+
+def every_from_toml(text: str, folder: str | Path = "") -> list[Study]:
+    """The studies in a text: one, or one for each combination of values of its `sweep`."""
     table = tomllib.loads(text)
-    known = {f.name for f in fields(Study)} - {"folder"}
+    sweep = table.pop("sweep", {})
+    if not isinstance(sweep, Mapping):
+        raise ValueError(f"sweep must be a table of lists, got {sweep!r}")
+    return Study(**_settings(table), folder=str(folder)).over(sweep)
+
+
+def _settings(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a study that a table has."""
+    known = {f.name for f in fields(Study)} - {"folder"} | {"sweep"}
     for name, value in table.items():
         if name not in known:
             raise ValueError(f"{name} = {value!r} is not a key of a study; it has {_list(known)}")
@@ -62,20 +71,20 @@ def from_toml(text: str, folder: str | Path = "") -> Study:
     settings["learners"] = tuple(
         _learner(given, f"learners[{i}]") for i, given in enumerate(table["learners"])
     )
-    return Study(**settings, folder=str(folder))
+    return settings
+
+
+def of_results(results: xr.Dataset) -> Study:
+    """The study that made results; its own classes are not imported, and may be gone."""
+    settings = _settings(tomllib.loads(str(results.attrs["study"])))
+    defaults = {f.name: f.default for f in fields(Study)}
+    lists = {name: tuple(value) for name, value in settings.items() if isinstance(value, list)}
+    folder = str(results.attrs.get("folder", ""))
+    return checks.trusted(Study, **defaults | settings | lists | {"folder": folder})
 
 
 def from_file(path: str | Path) -> Study:
     """The study in a file; your own classes are found next to it.
-
-    Parameters
-    ----------
-    path : str or Path
-        The TOML file.
-
-    Returns
-    -------
-    Study
 
     Examples
     --------
@@ -89,9 +98,18 @@ def from_file(path: str | Path) -> Study:
     >>> studies.from_file(Path("mine.toml")) == mine
     True
     """
+    return _read(path, from_toml)
+
+
+def every_from_file(path: str | Path) -> list[Study]:
+    """The studies in a file: several if it has a `sweep`."""
+    return _read(path, every_from_toml)
+
+
+def _read(path: str | Path, read: Callable[[str, Path], T]) -> T:
     file = Path(path)
     try:
-        return from_toml(file.read_text(encoding="utf-8"), file.absolute().parent)
+        return read(file.read_text(encoding="utf-8"), file.absolute().parent)
     except (ValueError, OSError) as error:
         raise ValueError(f"{path}: {error}") from error
 

@@ -3,6 +3,19 @@
 A bound is a sum of terms, and CONSTANT is the factor C in front of its first two. The error of an
 estimated bias has the TERMS below; `Term` is the type of their names.
 
+Arguments are the paper's symbols. The leading axes … are independent; what a function returns has
+them, and what it says of each task has an axis n, of each round an axis T.
+
+    setting                            a Setting: d, T, L, S, λ, δ and R
+    tasks, grams, counts               statistics of n tasks (…, n); V_j (…, n, d, d); T_j (…, n)
+    parameters, parameter              w_j (…, n, d), the true ones; w* (…, d)
+    mean_parameter, bias               w̄ and h, (…, d)
+    bias_error, sampling_error         ‖w* − h‖ and H_ρ (measured, or `bennett_bound`), (…)
+    variance, second_moment            Var_h, and Var_0, (…); deviation is Mar_h
+    failure_probability, noise_scale   δ, and R: the noise is R-sub-Gaussian
+    regularization, rounds             λ; t, by default T
+    choices, rewards                   of one task, (…, T), with its `Task`, prior and memory
+
 >>> hs.theory.CONSTANT
 4.0
 >>> hs.theory.TERMS

@@ -17,15 +17,6 @@ def misalignment(grams: ArrayLike) -> Floats:
 
     At most 1 when the grams commute (Assumption 2); it can exceed 1 when they do not.
 
-    Parameters
-    ----------
-    grams : array_like of shape (…, n, d, d)
-        V_j.
-
-    Returns
-    -------
-    ndarray of shape (…, n)
-
     Examples
     --------
     >>> hs.theory.misalignment([np.diag([3.0, 1.0]), np.diag([1.0, 1.0])])
@@ -38,19 +29,6 @@ def misalignment(grams: ArrayLike) -> Floats:
 
 def weighted_deviation(parameters: ArrayLike, grams: ArrayLike, counts: ArrayLike) -> Floats:
     """H̃_j = ‖w_j − H̄‖ σ_max(V_j Ṽ⁺) of every task (Theorem 3).
-
-    Parameters
-    ----------
-    parameters : array_like of shape (…, n, d)
-        w_j.
-    grams : array_like of shape (…, n, d, d)
-        V_j.
-    counts : array_like of shape (…, n)
-        T_j.
-
-    Returns
-    -------
-    ndarray of shape (…, n)
 
     Examples
     --------
@@ -66,15 +44,6 @@ def weighted_deviation(parameters: ArrayLike, grams: ArrayLike, counts: ArrayLik
 def smallest_eigenvalues(grams: ArrayLike) -> Floats:
     """λ_min(V) of every gram: 0 wherever T < d.
 
-    Parameters
-    ----------
-    grams : array_like of shape (…, d, d)
-        V.
-
-    Returns
-    -------
-    ndarray of shape (…)
-
     Examples
     --------
     >>> hs.theory.smallest_eigenvalues([np.diag([3.0, 1.0]), np.diag([2.0, 0.0])])
@@ -85,15 +54,6 @@ def smallest_eigenvalues(grams: ArrayLike) -> Floats:
 
 def smallest_global_eigenvalue(grams: ArrayLike) -> Floats:
     """ν_min = λ_min(Ṽ); at least Σ λ_min(V_j).
-
-    Parameters
-    ----------
-    grams : array_like of shape (…, n, d, d)
-        V_j.
-
-    Returns
-    -------
-    ndarray of shape (…)
 
     Examples
     --------
@@ -131,15 +91,6 @@ def shared_basis(grams: ArrayLike) -> SharedBasis:
     Symmetric matrices share a basis exactly when they commute. It tries the basis of a generic
     combination Σ c_j V_j, which diagonalises all of them whenever any basis does. The basis of Ṽ
     itself would not: V = diag(2, 1) and diag(1, 2) sum to 3I, whose basis can be anything.
-
-    Parameters
-    ----------
-    grams : array_like of shape (…, n, d, d)
-        V_j.
-
-    Returns
-    -------
-    SharedBasis
 
     Examples
     --------

@@ -51,15 +51,6 @@ def oful_bound(setting: Setting) -> RegretBound:
     4 √(T d log(1 + TL²/(λd))) (√λ S + R √(2 log(1/δ) + d log(1 + TL²/(λd)))). Needs
     R-sub-Gaussian noise, ‖x‖ ≤ L, ‖w‖ ≤ S and λ ≥ max(1, L²).
 
-    Parameters
-    ----------
-    setting : Setting
-        d, T, λ and so on.
-
-    Returns
-    -------
-    RegretBound
-
     Examples
     --------
     >>> bound = hs.theory.oful_bound(hs.theory.Setting(dimension=2, horizon=50))
@@ -80,17 +71,6 @@ def fixed_bias_bound(setting: Setting, *, bias_error: ArrayLike) -> RegretBound:
     R-sub-Gaussian noise, ‖x‖ ≤ L, |xᵀw| ≤ B, λ ≥ max(1, L²), a frozen h, and a policy that plays
     Theorem 1's radius.
 
-    Parameters
-    ----------
-    setting : Setting
-        d, T, λ and so on.
-    bias_error : array_like of shape (…)
-        ‖w* − h‖.
-
-    Returns
-    -------
-    RegretBound
-
     Examples
     --------
     >>> setting = hs.theory.Setting(dimension=2, horizon=50)
@@ -106,15 +86,6 @@ def fixed_bias_bound(setting: Setting, *, bias_error: ArrayLike) -> RegretBound:
 def itl_bound(setting: Setting) -> RegretBound:
     """Corollary 1 (i): Lemma 1 at h = 0, where ‖w* − h‖ ≤ S. Of order d√T for a fixed λ only.
 
-    Parameters
-    ----------
-    setting : Setting
-        d, T, λ and so on.
-
-    Returns
-    -------
-    RegretBound
-
     Examples
     --------
     >>> setting = hs.theory.Setting(dimension=2, horizon=50, parameter_bound=2.0)
@@ -127,15 +98,6 @@ def itl_bound(setting: Setting) -> RegretBound:
 
 def oracle_bound(setting: Setting) -> RegretBound:
     """Corollary 1 (ii): Lemma 1 at h = w*.
-
-    Parameters
-    ----------
-    setting : Setting
-        d, T, λ and so on.
-
-    Returns
-    -------
-    RegretBound
 
     Examples
     --------
@@ -151,17 +113,6 @@ def fixed_bias_limit(setting: Setting, *, bias_error: ArrayLike) -> RegretBound:
 
     The first term is 0 for the Oracle and 4TSL for ITL (the paper's C·T·S·√L; L is right). With a
     δ that shrinks with λ the failure term vanishes as well.
-
-    Parameters
-    ----------
-    setting : Setting
-        d, T, λ and so on.
-    bias_error : array_like of shape (…)
-        ‖w* − h‖.
-
-    Returns
-    -------
-    RegretBound
 
     Examples
     --------
@@ -179,21 +130,8 @@ def transfer_bound(
 ) -> RegretBound:
     """Lemma 2: the expected regret over tasks, from Mar_h or, looser, from Var_h.
 
-    Lemma 1 with E‖w − h‖ in place of ‖w − h‖; Var_h enters by Jensen, as √Var_h.
-
-    Parameters
-    ----------
-    setting : Setting
-        d, T, λ and so on.
-    deviation : array_like of shape (…), optional
-        Mar_h.
-    variance : array_like of shape (…), optional
-        Var_h, which is looser. For a learned h that does not depend on the new task, Var_h = Var_w̄
-        + ε.
-
-    Returns
-    -------
-    RegretBound
+    Lemma 1 with E‖w − h‖ in place of ‖w − h‖; Var_h enters by Jensen, as √Var_h. For a learned h
+    that does not depend on the new task, Var_h = Var_w̄ + ε.
 
     Raises
     ------
@@ -221,17 +159,6 @@ def low_variance_bound(setting: Setting, *, variance: float) -> RegretBound:
     Includes the R, the additive term and the logarithm that the paper drops. Lemma 1 needs λ ≥ 1,
     so the paper's λ is covered only if Var_h ≤ 1/T; otherwise this warns.
 
-    Parameters
-    ----------
-    setting : Setting
-        d, T and so on; its λ is not used.
-    variance : float
-        Var_h: Var_0 for ITL, Var_w̄ for the Oracle.
-
-    Returns
-    -------
-    RegretBound
-
     Examples
     --------
     >>> setting = hs.theory.Setting(dimension=2, horizon=50)
@@ -245,17 +172,6 @@ def low_variance_bound(setting: Setting, *, variance: float) -> RegretBound:
 
 def paper_regularization(*, horizon: int, variance: ArrayLike) -> Floats:
     """λ = 1/(T Var_h), of Corollary 2. Below 1, where Lemma 1 does not hold, unless Var_h ≤ 1/T.
-
-    Parameters
-    ----------
-    horizon : int
-        T.
-    variance : array_like of shape (…)
-        Var_h.
-
-    Returns
-    -------
-    ndarray of shape (…)
 
     Examples
     --------
@@ -271,19 +187,6 @@ def bayes_regularization(*, noise_scale: float, dimension: int, variance: ArrayL
     """λ = s²d/Var_w̄: the ridge whose estimate is the posterior mean for w ~ N(w̄, Var_w̄ I/d).
 
     ∞ if the variance is 0, that is, all tasks are the same.
-
-    Parameters
-    ----------
-    noise_scale : float
-        s.
-    dimension : int
-        d.
-    variance : array_like of shape (…)
-        Var_w̄.
-
-    Returns
-    -------
-    ndarray of shape (…)
 
     Examples
     --------

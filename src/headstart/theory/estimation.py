@@ -18,17 +18,6 @@ from headstart.core.statistics import TaskStatistics
 def estimation_error(bias: ArrayLike, mean_parameter: ArrayLike) -> Floats:
     """ε = ‖w̄ − h‖²: squared, as the paper defines it.
 
-    Parameters
-    ----------
-    bias : array_like of shape (…, d)
-        h.
-    mean_parameter : array_like of shape (…, d)
-        w̄.
-
-    Returns
-    -------
-    ndarray of shape (…)
-
     Examples
     --------
     >>> float(hs.theory.estimation_error([1.0, 1.0], [1.0, 3.0]))
@@ -40,17 +29,6 @@ def estimation_error(bias: ArrayLike, mean_parameter: ArrayLike) -> Floats:
 
 def task_average(parameters: ArrayLike, counts: ArrayLike) -> Floats:
     """H̄ = Σ T_j w_j / Σ T_j.
-
-    Parameters
-    ----------
-    parameters : array_like of shape (…, n, d)
-        w_j.
-    counts : array_like of shape (…, n)
-        T_j.
-
-    Returns
-    -------
-    ndarray of shape (…, d)
 
     Examples
     --------
@@ -66,17 +44,6 @@ def gram_average(parameters: ArrayLike, grams: ArrayLike) -> Floats:
 
     Ṽ = ΣV_j may be singular: pseudo-inverse.
 
-    Parameters
-    ----------
-    parameters : array_like of shape (…, n, d)
-        w_j.
-    grams : array_like of shape (…, n, d, d)
-        V_j.
-
-    Returns
-    -------
-    ndarray of shape (…, d)
-
     Examples
     --------
     >>> hs.theory.gram_average([[1.0, 2.0], [3.0, 4.0]], [np.diag([1.0, 0.0]), np.diag([0.0, 1.0])])
@@ -89,19 +56,6 @@ def gram_average(parameters: ArrayLike, grams: ArrayLike) -> Floats:
 
 def sampling_error(parameters: ArrayLike, counts: ArrayLike, mean_parameter: ArrayLike) -> Floats:
     """H_ρ = ‖w̄ − H̄‖: the error that remains when every task is known exactly.
-
-    Parameters
-    ----------
-    parameters : array_like of shape (…, n, d)
-        w_j.
-    counts : array_like of shape (…, n)
-        T_j.
-    mean_parameter : array_like of shape (…, d)
-        w̄.
-
-    Returns
-    -------
-    ndarray of shape (…)
 
     Examples
     --------
@@ -123,21 +77,6 @@ def bennett_bound(
 
     For N independent tasks with ‖w‖ ≤ S that count equally: the running task, with fewer rounds, is
     left out. Valid but loose: it uses the second moment Var_0, but Var_w̄ would nearly suffice.
-
-    Parameters
-    ----------
-    n_tasks : array_like of shape (…)
-        N.
-    parameter_bound : float
-        S.
-    second_moment : float
-        Var_0.
-    failure_probability : float
-        δ.
-
-    Returns
-    -------
-    ndarray of shape (…)
 
     Examples
     --------
@@ -207,21 +146,6 @@ def average_error(
 
     ŵ_j − w_j = (V_j + λI)⁻¹X_jᵀη_j − λ(V_j + λI)⁻¹w_j, averaged with weights T_j (Eq. 7).
 
-    Parameters
-    ----------
-    tasks : TaskStatistics
-        With the leading axes (…, n).
-    parameters : array_like of shape (…, n, d)
-        The true parameters.
-    mean_parameter : array_like of shape (…, d)
-        w̄.
-    regularization : float or array_like
-        λ.
-
-    Returns
-    -------
-    ErrorTerms
-
     Examples
     --------
     >>> tasks = hs.TaskStatistics.from_data([[[1.0, 0.0]], [[0.0, 1.0]]], [[1.0], [1.0]])
@@ -253,21 +177,6 @@ def pooled_error(
     4 and 5 split at H̄' instead of H̄; if Ṽ is nearly singular, H̄' is far from every task, and two
     huge terms cancel.
 
-    Parameters
-    ----------
-    tasks : TaskStatistics
-        With the leading axes (…, n).
-    parameters : array_like of shape (…, n, d)
-        The true parameters.
-    mean_parameter : array_like of shape (…, d)
-        w̄.
-    regularization : float or array_like
-        λ.
-
-    Returns
-    -------
-    ErrorTerms
-
     Examples
     --------
     >>> tasks = hs.TaskStatistics.from_data([[[1.0, 0.0]], [[0.0, 1.0]]], [[1.0], [1.0]])
@@ -287,17 +196,7 @@ def pooled_error(
 
 
 def pool(tasks: TaskStatistics) -> TaskStatistics:
-    """The statistics of all tasks as one.
-
-    Parameters
-    ----------
-    tasks : TaskStatistics
-        With the leading axes (…, n).
-
-    Returns
-    -------
-    TaskStatistics
-        With the leading axes (…).
+    """The statistics of all tasks as one, (…).
 
     Examples
     --------

@@ -13,17 +13,6 @@ from headstart.intervals import Interval, quantile, standard_errors
 def task_variance(parameters: ArrayLike, bias: ArrayLike) -> Floats:
     """Var_h = E‖w − h‖² over tasks.
 
-    Parameters
-    ----------
-    parameters : array_like of shape (…, n, d)
-        The tasks' parameters.
-    bias : array_like of shape (…, d)
-        h.
-
-    Returns
-    -------
-    ndarray of shape (…)
-
     Examples
     --------
     >>> float(hs.theory.task_variance([[1.0, 0.0], [3.0, 0.0]], [2.0, 0.0]))
@@ -35,17 +24,6 @@ def task_variance(parameters: ArrayLike, bias: ArrayLike) -> Floats:
 def task_deviation(parameters: ArrayLike, bias: ArrayLike) -> Floats:
     """Mar_h = E‖w − h‖ over tasks.
 
-    Parameters
-    ----------
-    parameters : array_like of shape (…, n, d)
-        The tasks' parameters.
-    bias : array_like of shape (…, d)
-        h.
-
-    Returns
-    -------
-    ndarray of shape (…)
-
     Examples
     --------
     >>> float(hs.theory.task_deviation([[1.0, 0.0], [5.0, 0.0]], [2.0, 0.0]))
@@ -56,15 +34,6 @@ def task_deviation(parameters: ArrayLike, bias: ArrayLike) -> Floats:
 
 def mean_parameter(parameters: ArrayLike) -> Floats:
     """w̄, the bias that minimises Var_h.
-
-    Parameters
-    ----------
-    parameters : array_like of shape (…, n, d)
-        The tasks' parameters.
-
-    Returns
-    -------
-    ndarray of shape (…, d)
 
     Examples
     --------
@@ -80,20 +49,8 @@ def geometric_median(
     """m, the bias that minimises Mar_h.
 
     Weiszfeld's iteration with the correction of Vardi and Zhang: it may pass through a task, and
-    stops there only if that task is the median.
-
-    Parameters
-    ----------
-    parameters : array_like of shape (n, d)
-        The tasks' parameters.
-    tolerance : float, default 1e-10
-        The relative length of a step at which it ends.
-    steps : int, default 1000
-        The largest number of steps.
-
-    Returns
-    -------
-    ndarray of shape (d,)
+    stops there only if that task is the median. It ends at a step that is relatively shorter than
+    `tolerance`, or after `steps`.
 
     Examples
     --------
@@ -131,15 +88,6 @@ def low_variance_ratio(parameters: ArrayLike) -> Interval:
     is no better than 0. The sample variance divides by n − 1. The interval is the delta method's:
     with a = ‖w − w̄‖² and b = ‖w‖², the ratio's influence is (a − ratio·b)/E b. It is normal, not
     t.
-
-    Parameters
-    ----------
-    parameters : array_like of shape (n, d)
-        The parameters of independent tasks.
-
-    Returns
-    -------
-    Interval
 
     Examples
     --------

@@ -17,17 +17,6 @@ def trace_radius(setting: Setting, rounds: ArrayLike) -> Floats:
     h = 0 and d ≥ 2: at d = 1 the formula has one log(1/δ) where the determinant form has two. Warns
     at d = 1 and if tasks are unbounded.
 
-    Parameters
-    ----------
-    setting : Setting
-        d, λ, δ and so on.
-    rounds : array_like of shape (…)
-        t.
-
-    Returns
-    -------
-    ndarray of shape (…)
-
     Examples
     --------
     >>> setting = hs.theory.Setting(dimension=2, horizon=50)
@@ -51,21 +40,6 @@ def biased_radius(
     Holds for all t at once with probability 1 − δ if the noise is R-sub-Gaussian given the past. It
     has no condition on λ, on ‖w‖, on ‖x‖ or on h, which may move with the data: the noise is
     bounded alone and h enters by the triangle inequality.
-
-    Parameters
-    ----------
-    estimate : RidgeEstimate
-        With V, h and Λ.
-    parameter : array_like of shape (…, d)
-        The true w*.
-    noise_scale : float
-        R.
-    failure_probability : float
-        δ.
-
-    Returns
-    -------
-    ndarray of shape (…)
 
     Examples
     --------
@@ -99,23 +73,6 @@ def fixed_bias_radius(
     over N(h, R²Λ⁻¹) and Ville's inequality; holds for all t at once with probability 1 − δ if the
     noise is R-sub-Gaussian and h and Λ were fixed before the task began.
 
-    Parameters
-    ----------
-    estimate : RidgeEstimate
-        With V, h and Λ.
-    parameter : array_like of shape (…, d)
-        The true w*.
-    noise_scale : float
-        R.
-    failure_probability : float
-        δ.
-    frozen_bias : bool, default True
-        Whether h was fixed before the task began; warns if not.
-
-    Returns
-    -------
-    ndarray of shape (…)
-
     Examples
     --------
     >>> data = hs.TaskStatistics.from_data([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])
@@ -143,24 +100,10 @@ def pooled_radius(
 ) -> Floats:
     """β = R √(2 log(1/δ) + log det(I + Ṽ/λ)) + √λ ‖H̄'‖ for RR's pooled estimate.
 
-    With probability 1 − δ, after every task at once, the estimate is within β of H̄' = Ṽ⁻¹ΣV_j w_j
-    in the norm of Ṽ + λI (Lemma 4). The noise of all tasks is one martingale, so no union bound
-    over tasks is needed. H̄' is not w̄: the gap is Lemma 5's bias.
-
-    Parameters
-    ----------
-    pooled : RidgeEstimate
-        One ridge regression towards 0 over all tasks' statistics.
-    noise_scale : float
-        R.
-    failure_probability : float
-        δ.
-    mean_norm : array_like of shape (…)
-        ‖H̄'‖, which may exceed every ‖w_j‖.
-
-    Returns
-    -------
-    ndarray of shape (…)
+    `pooled` is one ridge regression towards 0 over all tasks, and `mean_norm` is ‖H̄'‖, which may
+    exceed every ‖w_j‖. With probability 1 − δ, after every task at once, the estimate is within β
+    of H̄' = Ṽ⁻¹ΣV_j w_j in the norm of Ṽ + λI (Lemma 4). The noise of all tasks is one
+    martingale, so no union bound over tasks is needed. H̄' is not w̄: the gap is Lemma 5's bias.
 
     Examples
     --------

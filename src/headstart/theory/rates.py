@@ -95,17 +95,6 @@ def transfer_rate(setting: Setting, variance: ArrayLike) -> Floats:
     For a bound use `transfer_bound(variance=Var_w̄ + ε)`. Var_h = Var_w̄ + ε needs an h that does
     not depend on the new task; warns if the bias moves.
 
-    Parameters
-    ----------
-    setting : Setting
-        d, T and L.
-    variance : array_like of shape (…)
-        Var_h.
-
-    Returns
-    -------
-    ndarray of shape (…)
-
     Examples
     --------
     >>> setting = hs.theory.Setting(dimension=2, horizon=50)
@@ -125,19 +114,6 @@ def average_error_bound(
 
     β_j is Eq. 2's after T_j rounds. All n sets must hold at once, so each has δ/n: the union bound
     that the paper leaves out.
-
-    Parameters
-    ----------
-    setting : Setting
-        d, T, λ and so on.
-    tasks : TaskStatistics
-        With the leading axes (…, n).
-    sampling_error : array_like of shape (…)
-        H_ρ, measured or `bennett_bound`.
-
-    Returns
-    -------
-    ErrorBound
 
     Examples
     --------
@@ -166,21 +142,6 @@ def pooled_error_bound(
     noise = R √((2 log(1/δ) + log det(I + Ṽ/λ))/(λ + ν_min)). The paper writes S/(λ + ν_min), which
     loses a λ, and 2 log(1 + NTL²/(λd)) for the determinant, which loses a factor d/2. It holds for
     a singular Ṽ too, where ν_min = 0. The 2 is the paper's; 1 would suffice.
-
-    Parameters
-    ----------
-    setting : Setting
-        d, T, λ and so on.
-    tasks : TaskStatistics
-        With the leading axes (…, n).
-    parameters : array_like of shape (…, n, d)
-        The true parameters.
-    sampling_error : array_like of shape (…)
-        H_ρ, measured or `bennett_bound`.
-
-    Returns
-    -------
-    ErrorBound
 
     Examples
     --------

@@ -107,15 +107,6 @@ class Setting:
 
         By the inequality of arithmetic and geometric means. The paper has L in places where L² is
         right.
-
-        Parameters
-        ----------
-        rounds : array_like of shape (…), optional
-            t; T by default.
-
-        Returns
-        -------
-        ndarray of shape (…)
         """
         t = np.asarray(self.horizon if rounds is None else rounds, dtype=np.float64)
         d = self.dimension
@@ -127,13 +118,7 @@ class Setting:
         return np.asarray(self.ridge < self.feature_bound**2 * (1.0 - _ROUNDING))
 
     def demand_regularization(self, what: str) -> None:
-        """Warn if λ < max(1, L²), since the regret bounds need more.
-
-        Parameters
-        ----------
-        what : str
-            What needs it, for the warning.
-        """
+        """Warn if λ < max(1, L²), since the regret bounds need more."""
         least = max(1.0, self.feature_bound**2)
         smallest = float(self.ridge.min())
         warn_unless(
@@ -143,13 +128,7 @@ class Setting:
         )
 
     def demand_bounded_tasks(self, what: str) -> None:
-        """Warn if tasks are not bounded, such as Gaussian ones.
-
-        Parameters
-        ----------
-        what : str
-            What needs it, for the warning.
-        """
+        """Warn if tasks are not bounded, such as Gaussian ones."""
         warn_unless(
             self.bounded_tasks,
             f"{what} needs ‖w‖ ≤ S = {self.parameter_bound:g} for every task; unbounded tasks "
@@ -157,13 +136,7 @@ class Setting:
         )
 
     def demand_frozen_bias(self, what: str) -> None:
-        """Warn if the bias moves with the task's own data.
-
-        Parameters
-        ----------
-        what : str
-            What needs it, for the warning.
-        """
+        """Warn if the bias moves with the task's own data."""
         warn_unless(
             self.frozen_bias,
             f"{what} needs a bias that is fixed before the task begins; this one moves with the "

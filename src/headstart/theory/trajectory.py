@@ -64,23 +64,7 @@ class Trajectory:
 
     @classmethod
     def of(cls, task: Task, episode: Episode, prior: PriorEstimator, memory: Memory) -> Trajectory:
-        """Rebuild a task that was played from this memory; w is the task's `fit_means`.
-
-        Parameters
-        ----------
-        task : Task
-            The task.
-        episode : Episode
-            What was played.
-        prior : PriorEstimator
-            The learner's prior.
-        memory : mapping of str to ndarray
-            The memory before the task.
-
-        Returns
-        -------
-        Trajectory
-        """
+        """Rebuild a task that was played from this memory; w is the task's `fit_means`."""
         so_far = running_statistics(task, episode.choices, episode.rewards)
         start = running_prior(prior, memory, task, episode.choices, episode.rewards)
         estimate = RidgeEstimate(so_far, start)
@@ -101,17 +85,6 @@ class Trajectory:
         """Whether w is outside each confidence set, (R, T + 1), by the name of its radius.
 
         The fixed-bias radius is left out if the bias moves within the task.
-
-        Parameters
-        ----------
-        noise_scale : float
-            R: the noise is R-sub-Gaussian.
-        failure_probability : float
-            δ.
-
-        Returns
-        -------
-        dict of str to ndarray of bool
         """
         distance = self.estimate.distance(self.truth)
         radii: dict[str, Radius] = {"Theorem 1": biased_radius}
@@ -164,15 +137,6 @@ def fit_means(task: Task) -> LinearFit:
     For rewards that are not linear in the features (0/1 to the winner, ratings) there is no w*.
     This is what a linear learner would find if every arm were played equally often.
 
-    Parameters
-    ----------
-    task : Task
-        The task.
-
-    Returns
-    -------
-    LinearFit
-
     Examples
     --------
     >>> task = hs.environments.Synthetic(reward="linear").sample(50, 1, np.random.default_rng(0))
@@ -195,21 +159,7 @@ def fit_means(task: Task) -> LinearFit:
 
 
 def running_statistics(task: Task, choices: Integers, rewards: Floats) -> TaskStatistics:
-    """The statistics after t = 0, …, T rounds.
-
-    Parameters
-    ----------
-    task : Task
-        The task.
-    choices : ndarray of int of shape (…, T)
-        The arms that were chosen.
-    rewards : ndarray of shape (…, T)
-        Their rewards.
-
-    Returns
-    -------
-    TaskStatistics
-        With the leading axes (…, T + 1).
+    """The statistics after t = 0, …, T rounds, (…, T + 1).
 
     Examples
     --------
@@ -232,28 +182,10 @@ def running_statistics(task: Task, choices: Integers, rewards: Floats) -> TaskSt
 def running_prior(
     prior: PriorEstimator, memory: Memory, task: Task, choices: Integers, rewards: Floats
 ) -> Prior:
-    """The prior after t = 0, …, T rounds.
+    """The prior after t = 0, …, T rounds, (…, T + 1).
 
     A `RunningEstimate` starts with the task's side information and repeats the rounds as played:
     its bias moves if the estimator's does, and its prior is revised when due.
-
-    Parameters
-    ----------
-    prior : PriorEstimator
-        The learner's prior.
-    memory : mapping of str to ndarray
-        The memory before the task.
-    task : Task
-        The task.
-    choices : ndarray of int of shape (…, T)
-        The arms that were chosen.
-    rewards : ndarray of shape (…, T)
-        Their rewards.
-
-    Returns
-    -------
-    Prior
-        With the leading axes (…, T + 1).
 
     Examples
     --------
@@ -286,15 +218,6 @@ def _chosen(task: Task, choices: Integers) -> Floats:
 
 def ever(outside: ArrayLike) -> Booleans:
     """Whether any entry up to each round is true: a running "or" over the last axis.
-
-    Parameters
-    ----------
-    outside : array_like of bool of shape (…, T)
-        What happened in each round.
-
-    Returns
-    -------
-    ndarray of bool of shape (…, T)
 
     Examples
     --------

@@ -55,6 +55,28 @@ def pay(shop: Shop, bandit: str, rewards: list[RewardRequest]) -> None:
     shop.service.reward(bandit, rewards).result(60)
 
 
+def mean_on(shop: Shop, path: str) -> float:
+    """The mean reward that a page shows."""
+    found = re.search(r"Mean reward ([\d.]+)", words_of(shop, path))
+    assert found is not None
+    return float(found[1])
+
+
+def test_one_mean_over_decisions_everywhere(empty: Shop) -> None:
+    """Decisions that wait count as their default: of 20, one was paid."""
+    settings = BanditConfiguration(
+        feature_names=FEATURES, default_reward=0.0, deadline_seconds=3_600.0
+    )
+    empty.service.put_bandit("drinks", settings)
+    empty.service.put_items("drinks", arms())
+    answers = decide(empty, "drinks", 19) + decide(empty, "drinks", 1)
+    pay(empty, "drinks", [RewardRequest(decision=answers[-1].id, value=1.0)])
+    assert mean_on(empty, "/items?bandit=drinks") == 0.05
+    assert mean_on(empty, "/?bandit=drinks") == 0.05
+    assert mean_on(empty, "/?bandit=drinks&window=month") == 0.05
+    assert mean_on(empty, "/task?bandit=drinks&task=user-0000") == 0.5  # decided twice
+
+
 def test_items_are_counted_by_days(empty: Shop) -> None:
     now = empty.clock.now
     empty.service.put_bandit("drinks", BanditConfiguration(feature_names=FEATURES))

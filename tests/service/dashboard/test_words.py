@@ -4,13 +4,9 @@ import math
 
 import pytest
 
-from headstart.intervals import Interval, Moments, watched_difference
+from headstart.intervals import Interval
 from headstart.service.dashboard import formats
-from headstart.service.dashboard.overview import gain_sentence, mismatch_sentence
 from headstart.service.dashboard.prior import drift_sentence
-from headstart.service.store.sums import Compared
-
-NONE = Moments()
 
 
 @pytest.mark.parametrize(
@@ -51,26 +47,6 @@ def test_decimals_follow_the_interval() -> None:
     assert words == ("0.31", "0.27", "0.35")
 
 
-def test_gain_is_a_sentence() -> None:
-    warm = Moments(n=1204, total=1204 * 0.81, squares=1204 * (0.81**2 + 0.04))
-    control = Moments(n=132, total=132 * 0.5, squares=132 * (0.5**2 + 0.04))
-    text = gain_sentence(watched_difference(warm, control), warm, control, 0.1)
-    assert text == (
-        "Tasks that start warm earn 0.31 more per round than the control, 95 % interval 0.25 to "
-        "0.37; 1,204 tasks against 132."
-    )
-    turned = gain_sentence(watched_difference(control, warm), control, warm, 0.1)
-    assert "earn 0.31 less per round" in turned
-    assert "0.25 to 0.37" in turned
-
-
-def test_no_gain_is_said_so() -> None:
-    some = Moments(n=20, total=10.0, squares=9.0)
-    assert "cannot be told apart" in gain_sentence(watched_difference(some, some), some, some, 0.1)
-    assert "no task starts cold" in gain_sentence(None, some, NONE, 0.0)
-    assert "Too little data" in gain_sentence(None, some, NONE, 0.1)
-
-
 def test_an_end_next_to_zero_is_told_from_zero() -> None:
     assert formats.interval_words(Interval(0.21, 0.1, 0.003, 0.42, 9)) == (
         "0.210",
@@ -78,19 +54,6 @@ def test_an_end_next_to_zero_is_told_from_zero() -> None:
         "0.420",
     )
     assert formats.interval_words(Interval(0.2, 0.1, 0.0, 0.4, 9)) == ("0.2", "0.0", "0.4")
-
-
-def test_a_share_that_chance_does_not_explain_is_said_so() -> None:
-    def compared(control: int) -> Compared:
-        warm, other = Moments(n=1000 - control), Moments(n=control)
-        log_chance = control * math.log(0.1) + (1000 - control) * math.log(0.9)
-        return Compared(warm=warm, control=other, log_chance=log_chance)
-
-    assert mismatch_sentence(compared(110), 0.1) is None
-    text = mismatch_sentence(compared(160), 0.1)
-    assert text is not None
-    assert "16.0 %" in text
-    assert "10.0 %" in text
 
 
 def test_small_rates_are_per_thousand() -> None:

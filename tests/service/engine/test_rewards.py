@@ -217,7 +217,7 @@ def test_without_a_range_a_reward_beyond_1e9_spoils_no_sum(store: str) -> None:
         assert answer.outcome == "out_of_range"
         with service.database.reading() as connection:
             minutes, rounds, gains = schema.minutes.c, schema.rounds.c, schema.gains.c
-            for column in (minutes.reward_sum, rounds.sum, rounds.squares, gains.squares):
+            for column in (minutes.rewards, rounds.sum, rounds.squares, gains.squares):
                 assert connection.execute(select(func.sum(column))).scalar_one() == 2.0
             assert connection.execute(select(func.sum(minutes.out_of_range))).scalar_one() == 3
     with shop(f"{store}-wide" if "://" not in store else store) as service:

@@ -174,7 +174,7 @@ def test_sums_are_added_over_processes(postgresql: str) -> None:
             minute = int(NOW // 60)
             warm, _ = sums.activity(connection, 1, start=minute, width=1, n=1)
             rounds, _ = sums.by_round(connection, bandits.named(connection, BANDIT))
-    assert (warm.total("opened"), warm.total("decisions"), warm.total("reward_sum")) == (4, 5, 2.5)
+    assert (warm.total("opened"), warm.total("decisions"), warm.total("rewards")) == (4, 5, 5)
     assert [(s.n, s.total) for s in rounds[:3]] == [(4, 2.0), (1, 0.5), (0, 0.0)]
 
 

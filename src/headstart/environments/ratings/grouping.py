@@ -39,30 +39,17 @@ class AllUsers:
     def sample(
         self, vectors: Floats, eligible: Integers, replications: int, rng: np.random.Generator
     ) -> list[Integers]:
-        """All eligible users, shuffled for every replication.
-
-        Parameters
-        ----------
-        vectors : ndarray of shape (n, d)
-            The vectors of all users.
-        eligible : ndarray of int
-            The users that can be tasks.
-        replications : int
-            The number of replications, R.
-        rng : numpy.random.Generator
-            The source of all randomness.
-
-        Returns
-        -------
-        list of ndarray of int
-            The users of each replication, in order.
-        """
+        """All eligible users, shuffled for every replication."""
         return [rng.permutation(eligible) for _ in range(replications)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Nearest:
     """The paper's LastFM tasks: a random user and its nearest neighbours in l2, shuffled.
+
+    Replications draw their first users at random and with replacement. So they are independent
+    groups of one data set, although users are in several: intervals are for groups that are drawn
+    like this from these users, not for other users. Compare `Clusters`, whose groups are a list.
 
     Parameters
     ----------
@@ -164,19 +151,7 @@ class Clusters:
         return [rng.permutation(members[r % len(members)]) for r in range(replications)]
 
     def members(self, vectors: Floats, eligible: Integers) -> list[Integers]:
-        """The eligible users of every cluster that passes, by seed, then by label.
-
-        Parameters
-        ----------
-        vectors : ndarray of shape (n, d)
-            The vectors of all users.
-        eligible : ndarray of int
-            The users that can be tasks.
-
-        Returns
-        -------
-        list of ndarray of int
-        """
+        """The eligible users of every cluster that passes, by seed, then by label."""
         passing: dict[bytes, Integers] = {}
         for labels, silhouettes in self.clusterings(vectors):
             for k in np.flatnonzero(silhouettes >= self.least_silhouette):
@@ -191,19 +166,6 @@ class Clusters:
         Two clusters overlap if they share at least half of the users of the smaller; cohorts are
         the connected components, numbered by their first cluster. Replications of one cohort play
         mostly the same users, so only the cohorts are independent.
-
-        Parameters
-        ----------
-        vectors : ndarray of shape (n, d)
-            The vectors of all users.
-        eligible : ndarray of int
-            The users that can be tasks.
-        replications : int
-            The number of replications, R.
-
-        Returns
-        -------
-        ndarray of int of shape (R,)
         """
         members = self.members(vectors, eligible)
         cohort = np.arange(len(members))
@@ -216,17 +178,7 @@ class Clusters:
         return np.asarray(numbers[np.arange(replications) % len(members)], dtype=np.int64)
 
     def clusterings(self, vectors: Floats) -> list[tuple[Integers, Floats]]:
-        """Per clustering, the cluster of every user, (n,), and each cluster's silhouette, (C,).
-
-        Parameters
-        ----------
-        vectors : ndarray of shape (n, d)
-            The vectors of all users.
-
-        Returns
-        -------
-        list of tuples of two ndarrays
-        """
+        """Per clustering, the cluster of every user, (n,), and each cluster's silhouette, (C,)."""
         if len(vectors) <= self.n_clusters:
             raise ValueError(
                 f"n_clusters must be below the number of users, {len(vectors)}, "

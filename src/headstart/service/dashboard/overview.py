@@ -10,28 +10,32 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from headstart.arrays import Floats
-from headstart.intervals import Interval, Moments, watched_difference
+from headstart.intervals import Interval, Moments
+from headstart.intervals import rate as interval_of_mean
 from headstart.service.dashboard import attributes, charts, page
 from headstart.service.dashboard.formats import (
     MISSING,
     count,
+    day,
     interval_words,
     number,
     percent,
     plain,
     rate,
+    span,
 )
 from headstart.service.dashboard.page import link
 from headstart.service.engine.service import Service
-from headstart.service.engine.views import MISMATCH, guardrail_views, ratio_doubt, shadow_view
-from headstart.service.messages import BanditConfiguration, GuardrailView, ShadowView
+from headstart.service.engine.views import MISMATCH, gain_view, shadow_view
+from headstart.service.messages import BanditConfiguration, Gain, GuardrailView, LeftOut, ShadowView
 from headstart.service.store import decisions, sums
 from headstart.service.store.bandits import BanditRow
-from headstart.service.store.sums import COMPARED_ROUNDS, Compared
 
 # The parts over which "now" is measured, in minutes.
 _RECENT = 5
 _FEW_TASKS = 5
+# An open gain that needs longer than this is called small.
+_NOT_SOON_DAYS = 365.0
 # What control tasks are served, in words.
 _SERVED = {
     "cold": "Control tasks start cold.",
@@ -54,12 +58,9 @@ def overview(service: Service, request: Request) -> Response:
 
     def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
         view = shadow_view(connection, bandit)
-        guardrails = guardrail_views(connection, bandit)
         return {
             **_gain(connection, bandit),
             "begun": sums.begun(connection, bandit.id),
-            "guardrails": [guardrail_row(each) for each in guardrails],
-            "broken": [each.name for each in guardrails if each.status == "broken"],
             "shadow": shadow_sentence(view),
             "shadow_on": view.on,
             **_rates(connection, bandit, window, now),
@@ -88,44 +89,49 @@ def switch_over(service: Service, form: dict[str, str]) -> Response:
     return RedirectResponse(link("/", bandit=bandit, notice="switched"), 303)
 
 
+def interval_of(view: Gain | GuardrailView) -> Interval | None:
+    """The interval of a difference, if it is known."""
+    if view.difference is None or view.low is None or view.high is None:
+        return None
+    n = view.warm_tasks + view.control_tasks
+    return Interval(view.difference, inf, view.low, view.high, n)
+
+
 def guardrail_row(view: GuardrailView) -> dict[str, Any]:
     """A guardrail in words."""
-    known = view.difference is not None and view.low is not None and view.high is not None
-    words = [MISSING] * 3
-    if known:
-        assert view.difference is not None
-        assert view.low is not None
-        assert view.high is not None
-        words[:] = interval_words(Interval(view.difference, inf, view.low, view.high, 2))
+    known = interval_of(view)
+    words = [MISSING] * 3 if known is None else interval_words(known)
     bound = f"by more than {plain(view.margin)}" if view.margin else "at all"
     return {
         "view": view,
         "bound": f"not {view.worse} {bound}",
         "difference": words[0],
-        "interval": f"{words[1]} to {words[2]}" if known else MISSING,
+        "interval": MISSING if known is None else f"{words[1]} to {words[2]}",
     }
 
 
 def _gain(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
-    compared = sums.early_means(connection, bandit)
-    warm, control = compared.warm, compared.control
-    gain = watched_difference(warm, control) if min(warm.n, control.n) > 1 else None
-    share, control_name = bandit.configuration.control_share, bandit.configuration.control
+    view, settings = gain_view(connection, bandit), bandit.configuration
+    gain = interval_of(view)
     by_round = sums.by_round(connection, bandit)
     return {
-        "sentence": gain_sentence(gain, warm, control, share),
-        "mismatch": mismatch_sentence(compared, share),
-        "served": _SERVED[control_name],
+        "guardrails": [guardrail_row(each) for each in view.guardrails],
+        "broken": [each.name for each in view.guardrails if each.status == "broken"],
+        "sentence": gain_sentence(view, settings.control_share),
+        "outlook": outlook_sentence(view),
+        "left_out": left_out_sentence(view.left_out),
+        "mismatch": mismatch_sentence(view, settings.control_share),
+        "served": _SERVED[settings.control],
         "gain": gain,
         "gain_words": None if gain is None else rate(gain),
         "verdict": _verdict(gain),
         "whisker": None if gain is None else _whisker(gain),
-        "warm": warm,
-        "control": control,
-        "early_rounds": COMPARED_ROUNDS,
-        "relative": None if gain is None or control.mean <= 0 else gain.mean / control.mean,
-        "rounds_chart": _rounds_chart(*by_round),
-        "default": bandit.configuration.default_reward,
+        "warm_mean": view.warm_mean,
+        "control_mean": view.control_mean,
+        "early_rounds": view.rounds,
+        "rounds_chart": _rounds_chart(*by_round, settings.reward_range),
+        "days_chart": _days_chart(view),
+        "default": settings.default_reward,
     }
 
 
@@ -139,21 +145,22 @@ def shadow_sentence(view: ShadowView) -> str | None:
     return "The application's own choices are served, and none has come yet." if view.on else None
 
 
-def gain_sentence(gain: Interval | None, warm: Moments, control: Moments, share: float) -> str:
+def gain_sentence(view: Gain, share: float) -> str:
     """Whether the warm start pays, or why that cannot be said."""
-    if share == 0.0 and control.n == 0:
+    gain = interval_of(view)
+    if share == 0.0 and view.control_tasks == 0:
         return (
             "The gain is not measured: no task starts cold. Set control_share, to 0.05 for "
             "instance, and a small share of new tasks becomes the control."
         )
     if gain is None:
         return (
-            f"Too little data for the gain yet: it compares the first {COMPARED_ROUNDS} rounds of "
-            f"at least two warm and two control tasks that were opened when there was a prior, and "
-            f"there are {count(warm.n)} and {count(control.n)}."
+            f"Too little data for the gain yet: it compares the first {view.rounds} rounds of at "
+            "least two warm and two control tasks that were opened when there was a prior, and "
+            f"there are {count(view.warm_tasks)} and {count(view.control_tasks)}."
         )
     shown = rate(gain)
-    tasks = f"{count(warm.n)} tasks against {count(control.n)}"
+    tasks = f"{count(view.warm_tasks)} tasks against {count(view.control_tasks)}"
     if gain.low > 0.0:
         return (
             f"Tasks that start warm earn {shown.mean} more {shown.unit} than the control, 95 % "
@@ -171,17 +178,39 @@ def gain_sentence(gain: Interval | None, warm: Moments, control: Moments, share:
     )
 
 
-def mismatch_sentence(compared: Compared, share: float) -> str | None:
-    """What is wrong with the shares of the groups, if chance does not explain them."""
-    doubt = ratio_doubt(compared)
-    if doubt >= MISMATCH:
+def outlook_sentence(view: Gain) -> str | None:
+    """When an open difference will be decided."""
+    if view.tasks_to_go is None or view.days_to_go is None:
         return None
-    found = compared.control.n / (compared.warm.n + compared.control.n)
+    if view.days_to_go > _NOT_SOON_DAYS:
+        return "At this difference it will not be decided within a year: it is small, if any."
     return (
-        f"{percent(found)} of the tasks that are compared are control, and {percent(share)} were "
-        f"asked for: chance makes such a difference once in {count(1.0 / doubt)} times. Something "
-        "treats the groups differently before their first reward; do not trust the gain until it "
-        "is found."
+        f"If the difference stays as it is, {count(view.tasks_to_go)} more tasks decide it: "
+        f"{span(view.days_to_go * sums.DAY_SECONDS)} at the pace so far."
+    )
+
+
+def left_out_sentence(view: LeftOut) -> str | None:
+    """How many tasks the gain leaves out, and why."""
+    reasons = {
+        "opened before there was a prior": view.no_prior,
+        "opened while no task started cold": view.no_control,
+        "opened in shadow mode": view.shadow,
+        "compared with another control": view.other_control,
+    }
+    words = [f"{count(n)} {reason}" for reason, n in reasons.items() if n]
+    return f"Left out: {', '.join(words)}." if words else None
+
+
+def mismatch_sentence(view: Gain, share: float) -> str | None:
+    """What is wrong with the shares of the groups, if chance does not explain them."""
+    if view.ratio_p >= MISMATCH or view.control_share is None:
+        return None
+    return (
+        f"{percent(view.control_share)} of the tasks that are compared are control, and "
+        f"{percent(share)} were asked for: chance makes such a difference once in "
+        f"{count(1.0 / view.ratio_p)} times. Something treats the groups differently before their "
+        "first reward; do not trust the gain until it is found."
     )
 
 
@@ -204,7 +233,28 @@ def _verdict(gain: Interval | None) -> str:
     return "loss" if gain.high < 0 else "unclear"
 
 
-def _rounds_chart(warm: list[Moments], control: list[Moments]) -> charts.LineChart | None:
+def _days_chart(view: Gain) -> charts.LineChart | None:
+    """The gain as it was known on each day."""
+    if len(view.days) < 2:
+        return None
+    differences, lows, highs = (
+        np.array([getattr(each, name) for each in view.days])
+        for name in ("difference", "low", "high")
+    )
+    names = [f"{each.day:%-d %b %Y}" for each in view.days]
+    ticks = sorted({0, len(names) // 2, len(names) - 1})
+    return charts.line_chart(
+        "The gain as it was known at the end of each day, with its 95 % interval",
+        [charts.Series(name="Gain", kind="warm", y=differences, low=lows, high=highs)],
+        names=names,
+        column="Day",
+        ticks=ticks,
+    )
+
+
+def _rounds_chart(
+    warm: list[Moments], control: list[Moments], bounds: tuple[float, float] | None
+) -> charts.LineChart | None:
     # Late rounds that few tasks reached would hide the others behind their wide intervals.
     few = [min(_FEW_TASKS, group[0].n) for group in (warm, control)]
     n = max(
@@ -218,8 +268,8 @@ def _rounds_chart(warm: list[Moments], control: list[Moments]) -> charts.LineCha
     return charts.line_chart(
         "Mean reward by round of a task, with 95 % intervals",
         [
-            _by_round("Control", "control", control[:n], few[1]),
-            _by_round("Warm", "warm", warm[:n], few[0]),
+            _by_round("Control", "control", control[:n], few[1], bounds),
+            _by_round("Warm", "warm", warm[:n], few[0], bounds),
         ],
         names=[f"Round {i + 1}" for i in range(n)],
         column="Round",
@@ -229,16 +279,19 @@ def _rounds_chart(warm: list[Moments], control: list[Moments]) -> charts.LineCha
     )
 
 
-def _by_round(name: str, kind: str, sums: list[Moments], few: int) -> charts.Series:
-    intervals = [s.interval if s.n >= max(few, 1) else None for s in sums]
+def _by_round(
+    name: str, kind: str, sums: list[Moments], few: int, bounds: tuple[float, float] | None
+) -> charts.Series:
+    intervals = [interval_of_mean(s) if s.n >= max(few, 1) else None for s in sums]
 
     def values(of: str) -> Floats:
         numbers = np.array([np.nan if i is None else getattr(i, of) for i in intervals])
         return np.where(np.isfinite(numbers), numbers, np.nan)
 
-    return charts.Series(
-        name=name, kind=kind, y=values("mean"), low=values("low"), high=values("high")
-    )
+    low, high = values("low"), values("high")
+    if bounds is not None:  # no mean is outside of what rewards can be
+        low, high = np.clip(low, *bounds), np.clip(high, *bounds)
+    return charts.Series(name=name, kind=kind, y=values("mean"), low=low, high=high)
 
 
 def _rates(
@@ -254,12 +307,13 @@ def _rates(
     def per_second(name: str) -> Floats:
         return np.where(before, np.nan, found[name][:-1] / (60.0 * parts.width))
 
-    mean = total["reward_sum"] / total["rewards"] if total["rewards"] else None
+    first = int((now - 60.0 * window.width * window.n) // sums.DAY_SECONDS)
+    mean = sums.earned(connection, bandit.id, first).mean
     return {
         "totals": [
             ("Decisions", count(total["decisions"]), ""),
             ("Rewards", count(total["rewards"]), ""),
-            ("Mean reward", number(mean), ""),
+            ("Mean reward", number(mean), f"decisions since {day(first * sums.DAY_SECONDS)}"),
             ("New tasks", count(total["opened"]), ""),
             ("Expired", count(total["expired"]), ""),
             *(

@@ -52,6 +52,7 @@ class Sums:
     def __init__(self, process: int, now: float) -> None:
         self._process = process
         self._minute = int(now // 60)
+        self._day = int(now // _DAY_SECONDS)
         self._found: dict[Table, dict[Key, dict[str, float]]] = {table: {} for table in _KEYS}
 
     def _add(self, table: Table, key: Key, **values: float) -> None:
@@ -83,9 +84,9 @@ class Sums:
         """The caller's own choice was served; the service would have made it too, or not."""
         self._note(bandit, task.control, shadowed=1, agreed=int(agreed))
 
-    def told(self, bandit: int, task: TaskEntry, value: float, new: bool) -> None:
-        """A reward came, a default became final, or an earlier reward changed by this much."""
-        self._note(bandit, task.control, rewards=int(new), reward_sum=value)
+    def rewarded(self, bandit: int, control: bool) -> None:
+        """A decision's first reward came, or its default became final."""
+        self._note(bandit, control, rewards=1)
 
     def replaced(
         self,
@@ -112,7 +113,7 @@ class Sums:
             task.early_sum += change
             new = task.early_sum / task.early_rewards
             if task.is_compared:
-                key = (bandit, control, process)
+                key = (bandit, control, self._day, process)
                 self._add(schema.gains, key, sum=new - mean, squares=new * new - mean * mean)
 
     def counted(
@@ -131,6 +132,9 @@ class Sums:
         task.n_rewards += 1
         task.reward_sum += value
         control, process = task.group, self._process
+        if task.n_rewards == 1 and task.left_out is not None:
+            why = schema.LEFT_OUT.index(task.left_out) - len(schema.LEFT_OUT)
+            self._add(schema.gains, (bandit, why, self._day, process), tasks=1)
         if shadow:
             return
         if task.n_rewards <= schema.ROUNDS_MEASURED and task.share is not None:
@@ -145,7 +149,7 @@ class Sums:
             if task.is_compared:
                 self._add(
                     schema.gains,
-                    (bandit, control, process),
+                    (bandit, control, self._day, process),
                     tasks=int(first),
                     sum=after - before,
                     squares=after * after - before * before,

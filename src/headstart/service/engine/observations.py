@@ -76,7 +76,7 @@ def observe(
             answers.append(error if isinstance(error, ServiceError) else invalid(str(error)))
             continue
         if outcome is Outcome.PAID:
-            transaction.sums.told(bandit.number, task, value, new=True)
+            transaction.sums.rewarded(bandit.number, task.control)
             transaction.sums.counted(bandit.number, task, value)
             learned[task.id] = task
             told_of.append((task, tell))

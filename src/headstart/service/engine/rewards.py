@@ -161,10 +161,10 @@ class Payments:
         rows, features = self._bandit.rows(task), floats(payment.features)
         outcome = rows.replace(task.id, features, before, value, weight, payment.item)
         if outcome is Outcome.PAID:
-            waited = payment.status == schema.PENDING
             change = (before.number, before.value, value)
             sums.replaced(self._bandit.number, task, *change, shadow=payment.is_shadow)
-            sums.told(self._bandit.number, task, value - (0.0 if waited else before.value), waited)
+            if payment.status == schema.PENDING:
+                sums.rewarded(self._bandit.number, task.control)
             self._learned[task.id] = task
             self.settle(payment, schema.PAID, value, weight, happened, payment.round)
         return outcome
@@ -183,7 +183,7 @@ class Payments:
             return Outcome.OUT_OF_RANGE
         if outcome is Outcome.PAID:
             sums, shadow = self._transaction.sums, payment.is_shadow
-            sums.told(self._bandit.number, task, value, new=True)
+            sums.rewarded(self._bandit.number, task.control)
             sums.counted(self._bandit.number, task, value, shadow=shadow)
             self._learned[task.id] = task
             self.settle(payment, status, value, weight, happened, task.n_rewards)
@@ -263,7 +263,7 @@ def expire(transaction: Transaction, bandit: Bandit, limit: int) -> int:
             payments.settle(payment, status)
             continue
         if payment.round is not None and payment.value is not None:
-            transaction.sums.told(bandit.number, task, payment.value, True)
+            transaction.sums.rewarded(bandit.number, task.control)
             counts = (payment.value, payment.weight, transaction.now, payment.round)
             payments.settle(payment, status, *counts)
         elif default is not None:

@@ -13,13 +13,16 @@ from headstart.intervals import (
     rate,
     share_doubt,
     watched_difference,
+    watched_until,
 )
 from headstart.live.stored import Model, StoredMemory, StoredTasks
 from headstart.service.messages import (
     Gain,
+    GainDay,
     Guardrail,
     GuardrailView,
     ItemStatistics,
+    LeftOut,
     PriorVersion,
     PriorView,
     ShadowView,
@@ -117,6 +120,9 @@ def gain_view(connection: Connection, bandit: BanditRow) -> Gain:
     warm, control = compared.warm, compared.control
     difference = watched_difference(warm, control)
     n = warm.n + control.n
+    left = watched_until(difference) - n
+    is_open = difference.low <= 0.0 <= difference.high and math.isfinite(left)
+    spent = compared.days[-1][0] - compared.days[0][0] + 1 if compared.days else 0
     return Gain(
         rounds=COMPARED_ROUNDS,
         control=bandit.configuration.control,
@@ -129,8 +135,25 @@ def gain_view(connection: Connection, bandit: BanditRow) -> Gain:
         high=_known(difference.high),
         control_share=control.n / n if n else None,
         ratio_p=ratio_doubt(compared),
+        left_out=LeftOut(**compared.left_out),
+        tasks_to_go=math.ceil(left) if is_open else None,
+        days_to_go=left / n * spent if is_open else None,
+        days=_course(compared),
         guardrails=guardrail_views(connection, bandit),
     )
+
+
+def _course(compared: Compared) -> list[GainDay]:
+    """The gain at the end of each day on which it was known."""
+    known = [
+        (day, watched_difference(warm, control))
+        for day, warm, control in compared.days
+        if min(warm.n, control.n) > 1
+    ]
+    return [
+        GainDay(day=sums.day_of(day), difference=one.mean, low=one.low, high=one.high)
+        for day, one in known
+    ]
 
 
 def guardrail_views(connection: Connection, bandit: BanditRow) -> list[GuardrailView]:

@@ -226,7 +226,6 @@ minutes = Table(
     Column("opened", BigInteger, nullable=False),  # tasks
     Column("decisions", BigInteger, nullable=False),
     Column("rewards", BigInteger, nullable=False),
-    Column("reward_sum", Double, nullable=False),
     Column("duplicates", BigInteger, nullable=False),
     Column("conflicts", BigInteger, nullable=False),
     Column("unknown", BigInteger, nullable=False),
@@ -254,12 +253,15 @@ rounds = Table(
 ROUNDS_MEASURED = 50
 
 # Of the mean reward of each task over its first EARLY_ROUNDS rewards: number, sum and squares; of
-# the tasks that could have been warm or control, with the chance of what they are.
+# the tasks that could have been warm or control, with the chance of what they are. Changes belong
+# to the day on which they came, so the sum over days until one is what was known at its end. Other
+# tasks are counted by why they are left out, a place in LEFT_OUT from the end.
 gains = Table(
     "gains",
     metadata,
     Column("bandit", Integer, primary_key=True),
     Column("control", SmallInteger, primary_key=True),
+    Column("day", Integer, primary_key=True),  # since 1970
     Column("process", SmallInteger, primary_key=True),
     Column("tasks", BigInteger, nullable=False),
     Column("sum", Double, nullable=False),
@@ -267,6 +269,7 @@ gains = Table(
     Column("log_chance", Double, nullable=False),
 )
 EARLY_ROUNDS = 20
+LEFT_OUT = ("shadow", "no_control", "no_prior")
 
 # The same for each metric: one value per task, its mean over the first rounds that have it.
 metric_gains = Table(

@@ -12,6 +12,7 @@ from headstart.service.store.bandits import BanditRow
 from headstart.service.store.schema import (
     CONTROLS,
     EARLY_ROUNDS,
+    LEFT_OUT,
     ROUNDS_MEASURED,
     gains,
     item_days,
@@ -30,7 +31,6 @@ COUNTS = (
     "opened",
     "decisions",
     "rewards",
-    "reward_sum",
     "duplicates",
     "conflicts",
     "unknown",
@@ -114,21 +114,37 @@ def by_round(connection: Connection, bandit: BanditRow) -> tuple[list[Moments], 
 class Compared:
     """Mean rewards over the first rounds of tasks that could have been warm or control."""
 
-    warm: Moments
-    control: Moments
-    log_chance: float  # of the tasks' groups, by the requested shares
+    warm: Moments = field(default_factory=Moments)
+    control: Moments = field(default_factory=Moments)
+    log_chance: float = 0.0  # of the tasks' groups, by the requested shares
+    left_out: dict[str, int] = field(default_factory=dict)  # other tasks, by why
+    days: list[tuple[int, Moments, Moments]] = field(default_factory=list)  # until each day's end
 
 
 def early_means(connection: Connection, bandit: BanditRow) -> Compared:
     """The tasks that a bandit's gain compares, by what its control is served now."""
     c, groups = gains.c, _groups(bandit)
     sums = (func.sum(c[name]) for name in ("tasks", "sum", "squares", "log_chance"))
-    query = select(c.control, *sums).where(c.bandit == bandit.id, c.control.in_(groups))
+    query = select(c.day, c.control, *sums).where(c.bandit == bandit.id)
     both, log_chance = [Moments(), Moments()], 0.0
-    for control, n, total, squares, chance in connection.execute(query.group_by(c.control)):
-        both[groups.index(control)] = Moments(n=int(n), total=float(total), squares=float(squares))
-        log_chance += float(chance)
-    return Compared(warm=both[0], control=both[1], log_chance=log_chance)
+    left_out = dict.fromkeys([*LEFT_OUT, "other_control"], 0)
+    days: dict[int, tuple[Moments, Moments]] = {}
+    rows = connection.execute(query.group_by(c.day, c.control).order_by(c.day, c.control))
+    for day, control, n, total, squares, chance in rows:
+        if control in groups:
+            at = groups.index(control)
+            both[at] += Moments(n=int(n), total=float(total), squares=float(squares))
+            log_chance += float(chance)
+            days[day] = both[0], both[1]
+        elif control < 2 * len(CONTROLS):  # those of shadow mode are counted by their reason
+            left_out[LEFT_OUT[control] if control < 0 else "other_control"] += int(n)
+    return Compared(
+        warm=both[0],
+        control=both[1],
+        log_chance=log_chance,
+        left_out=left_out,
+        days=[(day, *pair) for day, pair in days.items()],
+    )
 
 
 def metric_means(connection: Connection, bandit: BanditRow) -> dict[str, list[Moments]]:
@@ -156,12 +172,25 @@ def day_number(day: date) -> int:
     return day.toordinal() - _EPOCH
 
 
+def day_of(number: int) -> date:
+    """The day with this number, since 1970."""
+    return date.fromordinal(number + _EPOCH)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ItemSums:
     """How often an item was shown, and the rewards that count for it."""
 
     shown: int = 0
     rewards: Moments = field(default_factory=Moments)
+
+
+def earned(connection: Connection, bandit: int, first: int) -> Moments:
+    """The rewards that count for decisions since a day, defaults included."""
+    c = item_days.c
+    query = select(func.sum(c.rewards), func.sum(c.sum), func.sum(c.squares))
+    n, total, squares = connection.execute(query.where(c.bandit == bandit, c.day >= first)).one()
+    return Moments(n=int(n or 0), total=float(total or 0.0), squares=float(squares or 0.0))
 
 
 def of_items(connection: Connection, bandit: int, first: int, last: int) -> dict[str, ItemSums]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Select, bindparam, func, or_, select, tuple_
 
 from headstart.service.store.prepared import LISTED, Lookup
-from headstart.service.store.schema import TASK_STATUS, contributions, tasks
+from headstart.service.store.schema import SHADOW, TASK_STATUS, contributions, tasks
 
 PAGE = 50
 # Above every character in a name.
@@ -43,6 +43,15 @@ class TaskEntry:
     def is_compared(self) -> bool:
         """Whether it could have been warm or control, and so counts for the gain."""
         return self.share is not None and 0.0 < self.share < 1.0
+
+    @property
+    def left_out(self) -> Literal["shadow", "no_control", "no_prior"] | None:
+        """Why the gain leaves it out: how it was opened; None if it counts."""
+        if self.against == SHADOW:
+            return "shadow"
+        if self.is_compared:
+            return None
+        return "no_prior" if self.share is None else "no_control"
 
 
 # The columns of an entry.
