@@ -200,6 +200,28 @@ def test_tasks_move_when_twice_as_many_others_are_known() -> None:
     np.testing.assert_allclose(bandit.task("open").estimate.prior.bias, [12 / 13])
 
 
+@pytest.mark.parametrize("n_tasks", [4, 36])
+@pytest.mark.parametrize("half_life", [None, 20.0])
+def test_tasks_that_never_end_follow_what_all_have_learned(
+    n_tasks: int, half_life: float | None
+) -> None:
+    """The number of tasks stays; rewards were 0, and are 1 from then on."""
+    now = [0.0]
+    prior = hs.priors.Pooled(within_task=False)
+    given: dict[str, Any] = {"half_life_seconds": half_life, "clock": lambda: now[0]}
+    bandit = hs.MetaBandit(dimension=1, prior=prior, seed=0, scales=None, **given)
+    for value in [0.0, *np.ones(60)]:
+        for user in range(n_tasks):
+            bandit.reward(bandit.decide(user, [[1.0]]).id, value)
+        bandit.next_prior()
+        now[0] += 1.0
+    known = float(bandit.next_prior().bias[0])
+    assert known > 0.95
+    held = [bandit.task(user).estimate.prior.bias[0] for user in range(n_tasks)]
+    # Each was renewed when half of the 61 rewards were known, or later.
+    np.testing.assert_allclose(held, known, atol=0.05)
+
+
 @pytest.mark.parametrize("calls", ["decide", "batch", "propensities"])
 def test_of_many_tasks_each_decides_by_the_prior_of_all(calls: str) -> None:
     prior = hs.priors.Pooled(within_task=False)

@@ -10,7 +10,7 @@ from headstart.kernels.state import REWARDS
 from headstart.live._counted import Contribution
 from headstart.live._memory import Memory
 from headstart.live._population import Change, Start, State, warn_set_aside
-from headstart.live._rows import FIRST_PENDING, LAST_USED, NONE, PRIOR_TASKS
+from headstart.live._rows import FIRST_PENDING, LAST_USED, NONE, PRIOR_REWARDS, PRIOR_TASKS
 from headstart.live.inputs import Name, default_names
 from headstart.logs import Columns, LoggedTask, LogReading, LogStatistics
 from headstart.progress import Progress
@@ -200,6 +200,7 @@ def _row(
     tasks = memory.tasks
     row = tasks.layout.packed(contribution.task, start.prior)
     row[FIRST_PENDING], row[PRIOR_TASKS] = NONE, n_others
+    row[PRIOR_REWARDS] = memory.population.rewards()
     if name in tasks:
         before = tasks.row(name)
         row[FIRST_PENDING], row[LAST_USED] = before[FIRST_PENDING], before[LAST_USED]

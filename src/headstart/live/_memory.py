@@ -18,7 +18,7 @@ from headstart.interfaces import n_about
 from headstart.kernels import state as columns
 from headstart.live._item_effects import ItemEffects
 from headstart.live._population import Change, Population, Start, State
-from headstart.live._rows import FIRST_PENDING, NONE, PRIOR_TASKS
+from headstart.live._rows import FIRST_PENDING, NONE, PRIOR_REWARDS, PRIOR_TASKS
 from headstart.live._tasks import Tasks
 from headstart.live.decision import TaskView
 from headstart.live.explanation import Explanation
@@ -88,7 +88,7 @@ class Memory:
             )
         slot = self.tasks.open(name, start.row)
         self.tasks.rows[slot, FIRST_PENDING] = NONE
-        self.tasks.rows[slot, PRIOR_TASKS] = population.state.n_tasks
+        self._note_prior(slot, population.state.n_tasks)
         return slot
 
     @contextmanager
@@ -146,33 +146,18 @@ class Memory:
         """Whether the memory counts a task."""
         return name in self.tasks.counted
 
-    def note(self, name: Name) -> bool:
-        """Note that a task has changed; whether it moved to a newer prior, now."""
-        changed = self.tasks.changed
-        is_new = name not in changed
-        changed[name] = self._refresh
-        return is_new and self._note_first(name)
-
-    def note_all(self, slots: Iterable[int]) -> None:
-        """`note`, for the tasks in some slots."""
-        changed, names = self.tasks.changed, self.tasks.names
-        noted = dict.fromkeys([names[slot] for slot in slots], self._refresh)
-        new = [name for name in noted if name not in changed]
-        changed.update(noted)
-        for name in new:
-            self._note_first(name)
-
-    def _note_first(self, name: Name) -> bool:
+    def note(self, name: Name) -> None:
+        """Note that a task has changed since it was counted."""
+        self.tasks.changed[name] = self._refresh
         if not self.inline:
             self.request()
-        slot = self.tasks.slots.get(name)
-        if slot is None:
-            return False
-        prior_tasks = float(self.tasks.rows[slot, PRIOR_TASKS])
-        if not self.population.is_outdated(prior_tasks, counted=self.is_counted(name)):
-            return False
-        self.move(name)
-        return self.inline
+
+    def note_all(self, slots: Sequence[int]) -> None:
+        """`note`, for the tasks in some slots."""
+        names = self.tasks.names
+        self.tasks.changed.update(dict.fromkeys([names[slot] for slot in slots], self._refresh))
+        if not self.inline and slots:
+            self.request()
 
     def revise(self, slot: int) -> None:
         """Revise a task's prior by everything other tasks have taught since it began."""
@@ -204,19 +189,28 @@ class Memory:
         If the prior is large, this is left to the thread, if there is one.
         """
         row, population = self.tasks.rows[slot], self.population
-        if row[PRIOR_TASKS] >= population.oldest:
+        if (
+            row[PRIOR_TASKS] >= population.oldest
+            and row[PRIOR_REWARDS] >= population.oldest_rewards
+        ):
             return
         name = self.tasks.names[slot]
-        if self.inline or self.tasks.dimension <= _MOST_AT_ONCE:
+        counted = self.is_counted(name)
+        if not population.has_many:
+            if population.is_outdated(row, counted=counted, own=self._own(name)):
+                self.move(name)
+        elif self.inline or self.tasks.dimension <= _MOST_AT_ONCE:
             start = population.start_with(self.tasks.abouts.get(name))
-            self.rebase(name, start, population.state.n_tasks - int(self.is_counted(name)))
+            self.rebase(name, start, population.state.n_tasks - int(counted))
         else:
             self.move(name)
 
     def catch_up_all(self, slots: Integers) -> None:
         """`catch_up`, for many tasks."""
         if self.population.oldest > 0.0:
-            for slot in slots[self.tasks.rows[slots, PRIOR_TASKS] < self.population.oldest]:
+            fewer = self.tasks.rows[slots, PRIOR_TASKS] < self.population.oldest
+            fewer |= self.tasks.rows[slots, PRIOR_REWARDS] < self.population.oldest_rewards
+            for slot in slots[fewer]:
                 self.catch_up(int(slot))
 
     def next_move(self) -> Name | None:
@@ -234,7 +228,18 @@ class Memory:
             row = tasks.layout.rebased(tasks.rows[slot], start.prior, start.components)
             tasks.rows[slot] = row
             tasks.pending.forget_numbers(tasks.rows[slot])
-            tasks.rows[slot, PRIOR_TASKS] = n_tasks
+            self._note_prior(slot, n_tasks)
+
+    def _note_prior(self, slot: int, n_tasks: int) -> None:
+        """Note from how many other tasks and rewards the prior of a task was learned."""
+        own = self._own(self.tasks.names[slot])
+        self.tasks.rows[slot, PRIOR_TASKS] = n_tasks
+        self.tasks.rows[slot, PRIOR_REWARDS] = self.population.rewards(own)
+
+    def _own(self, name: Name) -> float:
+        """The weight of a task's rewards in the memory."""
+        counted = self.tasks.counted
+        return self.population.own(*counted.numbers(name)[:2]) if name in counted else 0.0
 
     # What is counted.
 

@@ -296,7 +296,8 @@ class Rewards:
         if item is not None and self._settings.item_effects:
             n, total = weight - before.weight, weight * value - before.weight * before.value
             tasks.items.count(name, item, features[place], fade * n, fade * total)
-        return 0 if memory.note(name) else status
+        memory.note(name)
+        return status
 
     def _absorb_pending(self, slot: int, place: int, value: float, weight: float) -> int:
         """Have a task count a reward for a pending decision, instead of what counts for it."""
@@ -340,8 +341,9 @@ class Rewards:
                 if pending.items:
                     self._count_item(slot, place, value, weight)
                 pending.freed(place)
-                if not self._memory.note(tasks.names[slot]) and status:
-                    self._follow_up(slot, status, new=True)
+                self._memory.note(tasks.names[slot])
+                if status:
+                    self._follow_up(slot, status)
                 tasks.settled.note(decision, value)
                 return PAID
         place = pending.find(decision)
@@ -403,6 +405,7 @@ class Rewards:
             return Outcome.OUT_OF_RANGE
         with self._memory.opened((name,)) as slots:
             slot = int(slots[0])
+            self._memory.catch_up(slot)
             status = self._absorb(slot, x[None], 0, NOTHING, value, weight, item)
             if status == REFUSED:
                 raise inputs.too_large("features", x[None])

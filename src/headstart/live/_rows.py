@@ -2,9 +2,8 @@
 
 A row holds, for d features: A = (V + Λ)⁻¹; a square with V in its lower triangle and Λ in its
 strict upper triangle; ŵ, b, h and the diagonal of Λ; the scalars of `kernels.state`; when the task
-was last used; its first pending decision; and from how many tasks its prior was learned. So a task
-is one block of two squares, and shares nothing with other tasks. A finished task is the same
-without A.
+was last used; its first pending decision; and how much its prior was learned from. So a task is one
+block of two squares, and shares nothing with other tasks. A finished task is the same without A.
 """
 
 import math
@@ -23,9 +22,9 @@ from headstart.kernels.state import COUNT, N_SCALARS, REWARDS, TaskState
 from headstart.kernels.views import view
 
 # The last numbers of a row: when it was last used; its first pending decision; and from how many
-# tasks its prior was learned.
-LAST_USED, FIRST_PENDING, PRIOR_TASKS = range(-3, 0)
-N_LAST = 3
+# other tasks and how many of their rewards (`Population.rewards`) its prior was learned.
+LAST_USED, FIRST_PENDING, PRIOR_TASKS, PRIOR_REWARDS = range(-4, 0)
+N_LAST = 4
 
 # Instead of a pending decision: there is none.
 NONE = -1

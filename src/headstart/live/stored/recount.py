@@ -9,7 +9,7 @@ from headstart.interfaces import n_about
 from headstart.live._counted import Contribution
 from headstart.live._item_effects import itemized
 from headstart.live._population import Population, State
-from headstart.live._rows import FIRST_PENDING, NONE, PRIOR_TASKS
+from headstart.live._rows import FIRST_PENDING, NONE, PRIOR_REWARDS, PRIOR_TASKS
 from headstart.live.inputs import Name
 from headstart.live.stored.memory import (
     Model,
@@ -142,14 +142,16 @@ def _moved(
             continue
         stored, items = read_task(task.state, layout)
         contribution, row = counted[task.task], layout.unpacked(stored)
-        is_counted = contribution is not None
-        if not task.moves and not population.is_outdated(row[PRIOR_TASKS], counted=is_counted):
+        is_counted, own = contribution is not None, 0.0
+        if contribution is not None:
+            own = population.own(contribution.position, float(contribution.task.count))
+        if not task.moves and not population.is_outdated(row, counted=is_counted, own=own):
             continue
         state = population.state
         start, n_others = population.starting_from_others(state, contribution, task.about)
         row[FIRST_PENDING] = NONE
         if start.is_finite:
             row = layout.rebased(row, start.prior, start.components)
-            row[PRIOR_TASKS] = n_others
+            row[PRIOR_TASKS], row[PRIOR_REWARDS] = n_others, population.rewards(own)
         moved[task.task] = task_bytes(layout.finished(row), items)
     return moved

@@ -1,6 +1,6 @@
 """StoredTasks: decide and learn for tasks whose rows another store keeps."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -57,11 +57,12 @@ class _CountedElsewhere(Memory):
     def is_counted(self, name: Name) -> bool:
         return not self._cold
 
-    def note(self, name: Name) -> bool:
-        return False
-
-    def note_all(self, slots: Iterable[int]) -> None:
+    def note(self, name: Name) -> None:
         pass
+
+    def catch_up(self, slot: int) -> None:
+        if self.population.has_many:  # else `recount` does
+            super().catch_up(slot)
 
 
 class StoredTasks:
