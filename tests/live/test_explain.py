@@ -126,3 +126,11 @@ def test_examples_in_docstrings_run(module: str) -> None:
     found: Any = doctest.testmod(importlib.import_module(f"headstart.live.{module}"))
     assert found.attempted > 0
     assert found.failed == 0
+
+
+def test_parts_far_below_the_mean_are_shown_as_zero() -> None:
+    prior = hs.priors.Fixed(bias=np.array([0.1, 1e-17]), regularization=1.0)
+    bandit = hs.MetaBandit(dimension=2, prior=prior, seed=0)
+    bandit.observe("ann", [0.0, 0.0], 0.0)
+    text = str(bandit.task("ann").explain([1.0, 1.0]))
+    assert [line.split()[2] for line in text.splitlines()[2:4]] == ["+0.1", "+0"]

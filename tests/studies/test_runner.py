@@ -62,8 +62,9 @@ def test_two_processes_and_a_dask_cluster_give_the_same_bits(tmp_path: Path) -> 
     studies = (SEQUENCE, TESTED)
     alone = runner.play(studies, Pieces(tmp_path / "1"), workers=1)
     two = runner.play(studies, Pieces(tmp_path / "2"), workers=2)
+    # Threads of this process; by night, tests/studies/test_stale.py has processes.
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
     ) as cluster:
         address = cluster.scheduler_address
         far = runner.play(studies, Pieces(tmp_path / "3"), scheduler=address)
@@ -111,6 +112,7 @@ def test_progress_ends_with_all_rounds(tmp_path: Path) -> None:
     assert len(seen) == 1 + SEQUENCE.n_shards
 
 
+@pytest.mark.nightly  # tests/test_processes.py has the part that watches the parent
 def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(RUNS_FOR_LONG)

@@ -285,9 +285,6 @@ def _read_parquet(file: Path, names: tuple[str, str, str]) -> RatingTable:
 
     try:
         frame = pd.read_parquet(file)
-    except ImportError as error:
-        message = "reading Parquet needs pyarrow: pip install 'headstart[data]'"
-        raise ImportError(message) from error
     except (ValueError, OSError) as error:
         raise ValueError(f"{file} must be a Parquet file: {error}") from error
     return _columns(frame, names, source=str(file), unit="row", first=0)

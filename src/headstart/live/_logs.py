@@ -8,6 +8,7 @@ from headstart.arrays import Floats
 from headstart.interfaces import n_about
 from headstart.kernels.state import REWARDS
 from headstart.live._counted import Contribution
+from headstart.live._item_effects import both, itemized, items_of
 from headstart.live._memory import Memory
 from headstart.live._population import Change, Start, State, warn_set_aside
 from headstart.live._rows import FIRST_PENDING, LAST_USED, NONE, PRIOR_REWARDS, PRIOR_TASKS
@@ -42,8 +43,14 @@ def count(
     total = len(logged) if isinstance(logged, LogStatistics) else 0
     names = reading.columns.feature_names()
     tasks = logged if counted is None else _reporting(logged, total, counted)
+    if memory.tasks.settings.item_effects:
+        tasks = map(_with_items, tasks)
     reading.note_set_aside(_absorb(memory, tasks, keep=keep, names=names))
     memory.tasks.feature_names.note(names)
+
+
+def _with_items(task: LoggedTask) -> LoggedTask:
+    return replace(task, statistics=itemized(task.statistics, task.items))
 
 
 def _check(memory: Memory, columns: Columns) -> None:
@@ -137,6 +144,9 @@ def _to_keep(
         whole, is_known = task.statistics, task.name in memory.tasks
         if is_known:
             whole = memory.tasks.statistics(task.name) + whole
+            whole = itemized(
+                whole, both(memory.tasks.items.of(task.name), items_of(task.statistics))
+            )
         if any(population.is_outlying(part, before) for part in (task.statistics, whole)):
             aside.append(task.name)
             continue
@@ -189,6 +199,7 @@ def _keep(memory: Memory, counted: Sequence[tuple[Name, Contribution]]) -> None:
     for (name, contribution), row in zip(counted, rows, strict=True):
         _put(memory, name, row)
         tasks.counted.set(name, contribution)
+        tasks.items.adopt(name, items_of(contribution.task))
         if contribution.task.about is not None:
             tasks.abouts[name] = contribution.task.about
 

@@ -152,7 +152,7 @@ class Explanation:
         """The attributes, or a table of features, by contribution, largest first."""
         lines = self._attributes() if self.groups else self._table()
         if self.item_effect:
-            lines.append(f"the item itself: {self.item_effect:+.4g}")
+            lines.append(f"the item itself: {self._signed(self.item_effect)}")
         return "\n".join([self._head(), *lines])
 
     def _head(self) -> str:
@@ -167,13 +167,13 @@ class Explanation:
         """A line for every attribute and cross that contributes."""
         there = [group for group in self.groups if group.contribution or group.from_prior]
         lines = [
-            f"{group.text}: {group.contribution:+.4g} "
-            f"(prior {group.from_prior:+.4g}, rewards {group.from_rewards:+.4g})"
+            f"{group.text}: {self._signed(group.contribution)} "
+            f"(prior {self._signed(group.from_prior)}, rewards {self._signed(group.from_rewards)})"
             for group in there[:_SHOWN]
         ]
         if len(there) > _SHOWN:
             rest = sum(group.contribution for group in there[_SHOWN:])
-            lines.append(f"{len(there) - _SHOWN} others: {rest:+.4g}")
+            lines.append(f"{len(there) - _SHOWN} others: {self._signed(rest)}")
         return lines
 
     def _table(self) -> list[str]:
@@ -204,8 +204,14 @@ class Explanation:
     def _cells(self, which: Integers) -> tuple[str, str, str]:
         """The sums of three columns over some features."""
         columns = (self.contributions, self.from_prior, self.from_rewards)
-        first, second, third = (f"{column[which].sum():+.4g}" for column in columns)
+        first, second, third = (self._signed(float(column[which].sum())) for column in columns)
         return first, second, third
+
+    def _signed(self, value: float) -> str:
+        """A part of the mean, rounded to the digits that the largest part shows."""
+        largest = max(abs(self.mean), float(np.abs(self.contributions).max(initial=0.0)))
+        decimals = 3 - math.floor(math.log10(largest)) if largest else 3
+        return f"{round(value, decimals):+.4g}"
 
 
 def _grouped(

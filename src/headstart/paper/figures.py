@@ -49,7 +49,7 @@ def _tests(section: Section, results: Results) -> Iterator[_Figure]:
         "What the captions of Figures 1 and 2 describe (their images are not in the paper's "
         "source): cumulative reward of one test task after N = 10 tasks, main reading. "
         f"{bands_text(main)} {_OURS}",
-        [panels.cumulative(main, value, "reward") for value in FIGURES],
+        [panels.panel(main, "round", value, variable="reward") for value in FIGURES],
         True,
     )
     yield (
@@ -57,7 +57,10 @@ def _tests(section: Section, results: Results) -> Iterator[_Figure]:
         "The claims' differences: cumulative regret of one test task after N = 10 tasks minus "
         "ITL's, within replications, main reading. Below 0 a learner has less regret than ITL. "
         f"{bands_text(main)}",
-        [panels.difference(main, value, f"λ = {value:g}") for value in FIGURES],
+        [
+            panels.panel(main, "round", value, paired=True, title=f"λ = {value:g}")
+            for value in FIGURES
+        ],
         True,
     )
     theory = section.reading("linear-estimator-0.01").played(results)
@@ -66,7 +69,7 @@ def _tests(section: Section, results: Results) -> Iterator[_Figure]:
         "Under the theory's linear reward, with estimators that have their own λ (0.01): "
         "cumulative regret of one test task after N = 10 tasks, on a logarithmic axis. "
         f"{bands_text(theory)}",
-        [panels.cumulative(theory, value) for value in FIGURES],
+        [panels.panel(theory, "round", value) for value in FIGURES],
         True,
     )
     apart = section.reading("avg-0.01")
@@ -76,7 +79,7 @@ def _tests(section: Section, results: Results) -> Iterator[_Figure]:
         "Regret of one test task after N = 10 tasks against λ. Left: the main reading. "
         f"Right: {apart.label}. {bands_text(sweeps[0])}",
         [
-            panels.sweep(played, title)
+            panels.panel(played, "regularization", title=title)
             for played, title in zip(sweeps, ("main reading", apart.label), strict=True)
         ],
         True,
@@ -116,7 +119,10 @@ def _sequence(section: Section, results: Results) -> Iterator[_Figure]:
         "sweep",
         "Regret of all 20 tasks against λ. Left: the main reading. Right: the linear reward, on a "
         f"logarithmic axis. {bands_text(main)}",
-        [panels.sweep(main, "main reading"), panels.sweep(linear, "linear reward", log=True)],
+        [
+            panels.panel(main, "regularization", title="main reading"),
+            panels.panel(linear, "regularization", title="linear reward", log=True),
+        ],
         False,
     )
 
@@ -137,14 +143,20 @@ def _clusters(section: Section, results: Results) -> Iterator[_Figure]:
         "sweep",
         "Regret of all 20 tasks against λ. Left: the main reading, three cohorts. "
         "Right: all 20 clusters of one clustering.",
-        [panels.sweep(main, "main reading"), panels.sweep(every, "all 20 clusters")],
+        [
+            panels.panel(main, "regularization", title="main reading"),
+            panels.panel(every, "regularization", title="all 20 clusters"),
+        ],
         True,
     )
     yield (
         "linear",
         "The linear reward, all 20 clusters of one clustering: regret of all 20 tasks against "
         f"λ, and minus ITL's at the same λ. {bands_text(linear)}",
-        [panels.sweep(linear, "linear reward"), panels.sweep_difference(linear)],
+        [
+            panels.panel(linear, "regularization", title="linear reward"),
+            panels.panel(linear, "regularization", paired=True),
+        ],
         False,
     )
 
@@ -162,4 +174,7 @@ def _regret(main: StudyResults) -> _Figure:
 
 def _beside(played: StudyResults) -> list[Panel]:
     """Regret over the rounds at λ = 1, and the differences from ITL of all except the Oracle."""
-    return [panels.cumulative(played, 1.0), panels.difference(played, 1.0, without=[ORACLE])]
+    return [
+        panels.panel(played, "round", 1.0),
+        panels.panel(played, "round", 1.0, paired=True, without=[ORACLE]),
+    ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 import xarray as xr
 from matplotlib.axes import Axes
@@ -15,6 +16,15 @@ from headstart.studies.toml import of_results
 
 # A title, and what plots the panel.
 Panel = tuple[str, Callable[[Axes], None]]
+
+# What is shown along a dimension.
+Along = Literal["round", "task", "trained", "regularization"]
+_WHAT: dict[Along, str] = {
+    "round": "cumulative {}",
+    "task": "{} per task",
+    "trained": "{} of a test task",
+    "regularization": "{}",
+}
 
 
 def plot_overview(results: xr.Dataset, path: str | Path, *, trained: int | None = None) -> None:
@@ -54,11 +64,11 @@ def plot_overview(results: xr.Dataset, path: str | Path, *, trained: int | None 
     """
     study = of_results(results)
     played = StudyResults(study, results, trained=trained)
-    panels = [cumulative(played, None)]
+    panels = [panel(played, "round")]
     if len(study.regularization) > 1:
-        panels.append(sweep(played))
+        panels.append(panel(played, "regularization"))
     if results.sizes["trained"] > 1:
-        panels.append(over_training(played, None))
+        panels.append(panel(played, "trained"))
     write_panels([Path(path)], panels)
 
 
@@ -68,20 +78,20 @@ def study_figures(played: StudyResults, values: Sequence[float], folder: Path) -
     for value in (None, *values):
         name = "best" if value is None else f"{value:g}"
         at, sample = chosen_text(played, value), bands_text(played, played.compared(value))
-        panels = [cumulative(played, value), *_one(played, difference, value)]
+        panels = _both(played, "round", value)
         caption = f"Cumulative regret{played.after}{at}{right}. {sample}"
         yield save(Picture(f"rounds-{name}", caption), folder, panels)
         if len(played.study.training_tasks) > 1 and played.study.protocol == "train-then-test":
-            panels = [over_training(played, value), *_one(played, training_difference, value)]
+            panels = _both(played, "trained", value)
             at = chosen_text(played, value, played.after)
             caption = f"Regret of a test task against completed tasks N{at}{right}. {sample}"
             yield save(Picture(f"tasks-{name}", caption), folder, panels)
         elif played.results.sizes["task"] > 1:
-            panels = [per_task(played, value), *_one(played, per_task_difference, value)]
+            panels = _both(played, "task", value)
             caption = f"Regret task by task{at}{right}. {sample}"
             yield save(Picture(f"tasks-{name}", caption), folder, panels)
     if len(played.study.regularization) > 1:
-        panels = [sweep(played), *_one(played, sweep_difference, None)]
+        panels = _both(played, "regularization", None)
         same = f"{right}, all learners at the same λ" if right else ""
         caption = f"Regret against λ{played.after}{same}. {bands_text(played)}"
         yield save(Picture("regularization", caption), folder, panels)
@@ -111,91 +121,50 @@ def write_panels(paths: Sequence[Path], panels: Sequence[Panel], *, share: bool 
                 axis.set_ylabel("")
 
 
-def cumulative(
-    played: StudyResults, value: float | None, variable: str = "regret", title: str | None = None
+def panel(
+    played: StudyResults,
+    along: Along,
+    value: float | None = None,
+    *,
+    paired: bool = False,
+    variable: str = "regret",
+    title: str | None = None,
+    without: Sequence[str] = (),
+    log: bool = False,
 ) -> Panel:
-    """A cumulative variable at one λ, or at each learner's best."""
-    label = f"cumulative {variable} ({played.unit})"
-    return title or at_text(played, value) + played.after, lambda axes: curves.plot(
-        axes, played.chosen(value, variable), "round", label=label
-    )
+    """A variable at one λ, or at each learner's best, along rounds, tasks, N or λ.
 
-
-def difference(
-    played: StudyResults, value: float | None, title: str | None = None, without: Sequence[str] = ()
-) -> Panel:
-    """Cumulative regrets minus the reference's, with bands of the paired differences.
-
+    If `paired`, it is the regret minus the reference's, with bands of the paired differences.
     `without` are learners to leave out, for instance because they would take most of the height.
     """
-    names = [name for name in played.learners if name not in without]
-    return title or minus_text(played), lambda axes: curves.plot(
-        axes,
-        played.chosen(value).sel(learner=names),
-        "round",
-        label=f"difference in cumulative regret ({played.unit})",
-        reference=played.reference,
+    what = _WHAT[along].format(variable)
+    if along == "regularization":
+        values = played.regrets
+    elif along == "trained":
+        values = played.by_training(value)
+    else:
+        values = played.chosen(value, variable)
+    if without:
+        values = values.sel(learner=[name for name in played.learners if name not in without])
+    return title or (minus_text(played) if paired else _title(played, along, value)), (
+        lambda axes: curves.plot(
+            axes,
+            values,
+            along,
+            label=f"{f'difference in {what}' if paired else what} ({played.unit})",
+            reference=played.reference if paired else None,
+            log=log,
+        )
     )
 
 
-def over_training(played: StudyResults, value: float | None, title: str | None = None) -> Panel:
-    """Regret of a test task against the number of training tasks."""
-    at = at_text(played, value)
-    if value is None:
+def _title(played: StudyResults, along: Along, value: float | None) -> str:
+    if along == "regularization":
+        return f"over λ{played.after}"
+    if along == "trained" and value is None:
         swept = len(played.study.regularization) > 1
-        at = f"each at its best λ (N = {played.size})" if swept else "over completed tasks"
-    return title or at, lambda axes: curves.plot(
-        axes, played.by_training(value), "trained", label=f"regret of a test task ({played.unit})"
-    )
-
-
-def training_difference(played: StudyResults, value: float | None) -> Panel:
-    """Regret of a test task minus the reference's, against the number of training tasks."""
-    return minus_text(played), lambda axes: curves.plot(
-        axes,
-        played.by_training(value),
-        "trained",
-        label=f"difference in regret ({played.unit})",
-        reference=played.reference,
-    )
-
-
-def per_task(played: StudyResults, value: float | None) -> Panel:
-    """Regret of each task of a sequence."""
-    return at_text(played, value), lambda axes: curves.plot(
-        axes, played.chosen(value), "task", label=f"regret per task ({played.unit})"
-    )
-
-
-def per_task_difference(played: StudyResults, value: float | None) -> Panel:
-    """Regret of each task of a sequence minus the reference's."""
-    return minus_text(played), lambda axes: curves.plot(
-        axes,
-        played.chosen(value),
-        "task",
-        label=f"difference in regret per task ({played.unit})",
-        reference=played.reference,
-    )
-
-
-def sweep(played: StudyResults, title: str | None = None, *, log: bool = False) -> Panel:
-    """Regret against λ; with `log`, on a logarithmic vertical axis."""
-    return title or f"over λ{played.after}", lambda axes: curves.plot(
-        axes, played.regrets, "regularization", label=f"regret ({played.unit})", log=log
-    )
-
-
-def sweep_difference(
-    played: StudyResults, _: float | None = None, title: str | None = None
-) -> Panel:
-    """Regret minus the reference's at the same λ, against λ."""
-    return title or minus_text(played), lambda axes: curves.plot(
-        axes,
-        played.regrets,
-        "regularization",
-        label=f"difference in regret ({played.unit})",
-        reference=played.reference,
-    )
+        return f"each at its best λ (N = {played.size})" if swept else "over completed tasks"
+    return at_text(played, value) + (played.after if along == "round" else "")
 
 
 def at_text(played: StudyResults, value: float | None) -> str:
@@ -229,7 +198,7 @@ def bands_text(played: StudyResults, values: xr.DataArray | None = None) -> str:
     return f"Bands are 95 % over {n} {played.counted}{of}."
 
 
-def _one(
-    played: StudyResults, panel: Callable[[StudyResults, float | None], Panel], value: float | None
-) -> list[Panel]:
-    return [] if played.reference is None else [panel(played, value)]
+def _both(played: StudyResults, along: Along, value: float | None) -> list[Panel]:
+    """A panel, and next to it its differences from the reference, if there is one."""
+    differences = [] if played.reference is None else [panel(played, along, value, paired=True)]
+    return [panel(played, along, value), *differences]

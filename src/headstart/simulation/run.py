@@ -318,7 +318,12 @@ def _check_agents(agents: Sequence[AnyAgent]) -> list[AnyAgent]:
             raise ValueError(f"agents must be {_AN_AGENT}, got {checks.short(agent)}")
         if not isinstance(agent.name, str) or not agent.name:
             raise ValueError(f"the name of an agent must be text, got {checks.short(agent.name)}")
-    names = [agent.name for agent in known]
+    check_names([agent.name for agent in known])
+    return known
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse names of agents that are equal, or that would give two agents the same numbers."""
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise ValueError(f"agents must have different names, got {sorted(twice)} more than once")
@@ -329,4 +334,3 @@ def _check_agents(agents: Sequence[AnyAgent]) -> list[AnyAgent]:
                 f"agents {name!r} and {alike[_key(name)]!r} would get the same random numbers, by "
                 "a coincidence of their names: rename one of them"
             )
-    return known
