@@ -144,7 +144,6 @@ OURS: Mapping[str, Mapping[str, Any]] = {
     "isotropic": {"prior": hs.priors.Hierarchical(covariance="isotropic")},
     "z = 1": {"policy": hs.policies.BayesUCB()},
     "greedy": {"policy": hs.policies.Greedy()},
-    "gittins": {"policy": hs.policies.Gittins()},
 }
 
 

@@ -23,7 +23,6 @@ def _policies() -> list[Policy]:
     return [
         policies.OFUL(),
         policies.BayesUCB(),
-        policies.Gittins(),
         policies.Thompson(),
         policies.Greedy(),
         policies.Uniform(),

@@ -7,7 +7,7 @@ SUMMARY = [name for name, kind in vars(EstimateSummary).items() if isinstance(ki
 
 
 # Of another kind, and there only for a policy that asks for it.
-_OTHER = ("summary", "mean_widths", "item_widths", "item_uses")
+_OTHER = ("summary", "mean_widths")
 
 
 def seen(estimates: ArmEstimates) -> dict[str, Floats]:

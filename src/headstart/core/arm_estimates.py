@@ -11,6 +11,9 @@ from headstart import kernels
 from headstart.arrays import Floats
 from headstart.kernels import state
 
+# How many rewards the usual variance counts.
+_USUAL_REWARDS = 100.0
+
 
 class EstimateSummary:
     """The properties of an estimate that do not depend on the arms.
@@ -26,6 +29,8 @@ class EstimateSummary:
         h, or a function that returns it.
     regularization : callable
         Returns Λ.
+    usual_variance : float, default 0.0
+        What the variance of the noise is at least, if little is known: it counts 100 rewards.
 
     Examples
     --------
@@ -36,24 +41,26 @@ class EstimateSummary:
     (1.0, 0.693)
     """
 
-    __slots__ = ("_bias", "_regularization", "_scalars")
+    __slots__ = ("_bias", "_regularization", "_scalars", "_usual_variance")
 
     def __init__(
         self,
         scalars: Floats,
         bias: Floats | Callable[[], Floats],
         regularization: Callable[[], Floats],
+        usual_variance: float = 0.0,
     ) -> None:
         self._scalars = np.moveaxis(scalars, -1, 0)
+        self._usual_variance = usual_variance
         self._bias = bias  # or called when needed
         self._regularization = regularization  # called only when Λ is needed
 
-    def update(self, scalars: Floats) -> None:
+    def update(self, scalars: Floats, usual_variance: float) -> None:
         """Make it the summary of another single task, which is cheaper than a new summary.
 
         The functions for the bias and Λ must then return those of that task.
         """
-        self._scalars = scalars
+        self._scalars, self._usual_variance = scalars, usual_variance
 
     @property
     def log_determinant(self) -> Floats:
@@ -63,9 +70,17 @@ class EstimateSummary:
 
     @property
     def noise_scale(self) -> Floats:
-        """The scale s of the noise, (…): the prior's, updated with the rewards since."""
+        """The scale s of the noise, (…): the prior's, updated with the rewards since.
+
+        If s² is below the usual variance v, it counts that as 100 rewards: s² + (v − s²)·100/(100 +
+        N) after N rewards.
+        """
         value: Floats = self._scalars[state.NOISE_SCALE]
-        return value
+        if self._usual_variance == 0.0:
+            return value
+        missing = np.maximum(self._usual_variance - value**2, 0.0)
+        share = _USUAL_REWARDS / (_USUAL_REWARDS + self.experience)
+        return np.asarray(np.sqrt(value**2 + share * missing))
 
     @property
     def count(self) -> Floats:
@@ -97,7 +112,12 @@ class EstimateSummary:
     def __getitem__(self, i: tuple[int, ...] | None) -> EstimateSummary:
         """The summary at an index of the leading axes; with None, under a new axis."""
         scalars = np.moveaxis(self._scalars, 0, -1)[i]
-        return EstimateSummary(scalars, self.bias[i], lambda: np.asarray(self._regularization()[i]))
+        return EstimateSummary(
+            scalars,
+            self.bias[i],
+            lambda: np.asarray(self._regularization()[i]),
+            self._usual_variance,
+        )
 
     def repeat(self, n: int) -> EstimateSummary:
         """Repeat it n times along the first leading axis, which has length 1."""
@@ -105,6 +125,7 @@ class EstimateSummary:
             np.repeat(self._scalars.T, n, axis=0),
             self.bias[[0] * n],
             lambda: np.asarray(self._regularization()[[0] * n]),
+            self._usual_variance,
         )
 
 
@@ -126,9 +147,6 @@ class ArmEstimates:
         What does not depend on the arms.
     mean_widths : ndarray of shape (…, K) or None
         The part of the widths that is the uncertainty of the mean task; None if not known.
-    item_widths, item_uses : ndarray of shape (…, K) or None
-        The part of the widths that is the uncertainty of the items' effects, and how often they
-        were offered; None if arms are no items.
 
     Examples
     --------
@@ -145,8 +163,6 @@ class ArmEstimates:
     inverse: Floats
     summary: EstimateSummary
     mean_widths: Floats | None = None
-    item_widths: Floats | None = None
-    item_uses: Floats | None = None
 
     def index(self, radius: Floats, mean_radius: Floats | None = None) -> Floats:
         """xᵀŵ + radius·‖x‖, of shape (…, K), for a radius (…).
@@ -175,25 +191,20 @@ class ArmEstimates:
             inverse=self.inverse[i],
             summary=self.summary[i],
             mean_widths=None if self.mean_widths is None else self.mean_widths[i],
-            item_widths=None if self.item_widths is None else self.item_widths[i],
-            item_uses=None if self.item_uses is None else self.item_uses[i],
         )
 
     def repeat(self, n: int) -> ArmEstimates:
         """Repeat it n times along the first leading axis, which has length 1."""
-
-        def repeated(part: Floats | None) -> Floats | None:
-            return None if part is None else np.broadcast_to(part, (n, *part.shape[1:]))
-
+        mean_widths = self.mean_widths
+        if mean_widths is not None:
+            mean_widths = np.broadcast_to(mean_widths, (n, *mean_widths.shape[1:]))
         return ArmEstimates(
             projections=np.broadcast_to(self.projections, (n, *self.projections.shape[1:])),
             predictions=np.broadcast_to(self.predictions, (n, *self.predictions.shape[1:])),
             widths=np.broadcast_to(self.widths, (n, *self.widths.shape[1:])),
             inverse=np.broadcast_to(self.inverse, (n, *self.inverse.shape[1:])),
             summary=self.summary.repeat(n),
-            mean_widths=repeated(self.mean_widths),
-            item_widths=repeated(self.item_widths),
-            item_uses=repeated(self.item_uses),
+            mean_widths=mean_widths,
         )
 
 

@@ -14,7 +14,6 @@ from headstart.kernels.choice import (
     regrets,
     win_probabilities,
 )
-from headstart.kernels.exploration import gittins, gittins_one, worth_exploring
 from headstart.kernels.factorisation import (
     add_observation,
     factorise,
@@ -74,8 +73,6 @@ __all__ = [
     "expect",
     "factorise",
     "flush",
-    "gittins",
-    "gittins_one",
     "index",
     "index_by_parts",
     "index_by_parts_one",
@@ -103,5 +100,4 @@ __all__ = [
     "thin_rewards",
     "update_noises",
     "win_probabilities",
-    "worth_exploring",
 ]

@@ -47,6 +47,8 @@ _STARTS_BYTES = 1 << 24
 # an eighth of them have changed.
 _MANY_TASKS = 32
 _MORE_TASKS = 1.125
+# How many clicks, and how many rewards without one, are added to a rate of clicks.
+_CLICKS = 10.0
 # How many rewards it takes to learn the scales.
 _ROUNDS_TO_LEARN = 32
 
@@ -205,6 +207,24 @@ class Population:
         if start is not None:
             self._install_start(start)
             self._effects = state.items, effects
+
+    @property
+    def usual_variance(self) -> float:
+        """The variance p(1 − p) of rewards that are 0 or 1, or 0 or the upper end of their range.
+
+        p is their rate, a weak prior included; 0 for other rewards. If the first rewards are zeros
+        the learned noise is near 0, and nothing would be explored any more. Rewards are taken for 0
+        and 1 if the sum of their squares is a whole number, and at most their number.
+        """
+        rounds, limits = self.state.rounds, self.settings.reward_range
+        low, high = limits or (0.0, 1.0)
+        if rounds == 0.0 or low != 0.0:
+            return 0.0
+        clicks = self.state.squares / high**2
+        if clicks > rounds or (limits is None and clicks != round(clicks)):
+            return 0.0
+        rate = (clicks + _CLICKS) / (rounds + 2.0 * _CLICKS)
+        return float(high**2 * rate * (1.0 - rate))
 
     @property
     def item_effects(self) -> ItemEffects | None:

@@ -121,7 +121,8 @@ class Scores:
         """The radius of an index for one task."""
         assert self.index is not None
         self._slot = slot
-        self._summary.update(self._tasks.rows[slot, self._tasks.layout.scalars])
+        scalars = self._tasks.rows[slot, self._tasks.layout.scalars]
+        self._summary.update(scalars, self._population.usual_variance)
         return float(self.index.radius(self._summary))
 
     @property
@@ -155,6 +156,7 @@ class Scores:
             rows[slots, layout.scalars],
             lambda: rows[slots, layout.bias],
             lambda: np.stack([layout.regularization(rows[slot]) for slot in slots]),
+            self._population.usual_variance,
         )
 
     def scratch(self, n_arms: int) -> Floats:

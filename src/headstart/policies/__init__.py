@@ -1,7 +1,6 @@
 """How an arm is chosen from an estimate."""
 
 from headstart.policies.bayes_ucb import BayesUCB
-from headstart.policies.gittins import Gittins
 from headstart.policies.greedy import Greedy
 from headstart.policies.oful import OFUL, NormBound
 from headstart.policies.thompson import Thompson
@@ -10,7 +9,6 @@ from headstart.policies.uniform import Uniform
 __all__ = [
     "OFUL",
     "BayesUCB",
-    "Gittins",
     "Greedy",
     "NormBound",
     "Thompson",

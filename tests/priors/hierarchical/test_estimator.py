@@ -108,6 +108,26 @@ def test_multiplied_rewards_change_no_choice(estimator: Hierarchical) -> None:
 
 
 @each
+@pytest.mark.parametrize("constant", [100.0, 1e5, -1e5])
+def test_a_constant_part_of_the_rewards_changes_nothing_but_its_own_weight(
+    estimator: Hierarchical, constant: float
+) -> None:
+    rng = np.random.default_rng(5)
+    data = []
+    for _ in range(30):
+        x = np.column_stack([rng.standard_normal((10, 2)), np.ones(10)])
+        data.append((x, x @ rng.normal([0.5, 0.2, 0.0], 0.2) + 0.3 * rng.standard_normal(10)))
+    plain, moved = (
+        estimator.prior(_learn(estimator, statistics([(x, y + more) for x, y in data])))
+        for more in (0.0, constant)
+    )
+    # One of them is around 0, and the other one around the mean reward.
+    np.testing.assert_allclose(moved.bias - [0.0, 0.0, constant], plain.bias, atol=5e-3)
+    np.testing.assert_allclose(moved.noise_scale, plain.noise_scale, rtol=1e-3)
+    np.testing.assert_allclose(moved.regularization, plain.regularization, rtol=0.02, atol=0.02)
+
+
+@each
 @pytest.mark.parametrize(
     ("factor", "digits"),
     # λ's grid moves in steps of √10: between two of them, only a spline tells its points apart.

@@ -173,11 +173,13 @@ class Hierarchical:
             return initial.prior(
                 noise_degrees_of_freedom=none, mixture=mixture(initial, initial, initial, none > 0)
             )
-        lower, upper, whole = self._next_task(memory, about, initial)
+        around, centre = _centred(memory)
+        lower, upper, whole = self._next_task(around, about, initial)
         known = whole.noise_variance > 0.0
         differ = known & (lower.average_variance > _VARIANCE_RATIO * upper.average_variance)
         lower, upper, outlier, start = (
-            normal.where(known, initial) for normal in (lower, upper, whole.outlier(), whole)
+            normal.moved(centre).where(known, initial)
+            for normal in (lower, upper, whole.outlier(), whole)
         )
         return start.prior(
             noise_degrees_of_freedom=np.where(known, memory["count"], 0.0),
@@ -206,13 +208,14 @@ class Hierarchical:
         """The memory with its fit to the latest tasks brought up to date where due."""
         if not self._stores_tasks:
             return dict(memory)
-        recent, fit = RecentTasks.from_memory(memory), FactorFit.from_memory(memory)
+        around, _ = _centred(memory)
+        recent, fit = RecentTasks.from_memory(around), FactorFit.from_memory(memory)
         wait = np.clip(recent.seen // _REFIT_SHARE, 1.0, recent.capacity / _LATEST_SHARE)
         due = (recent.seen - fit.fitted_at >= wait) & (recent.present >= fit.MIN_TASKS)
         due &= memory["sum_of_squares"] > 0.0
         if not due.any():
             return dict(memory)
-        isotropic = IsotropicFit(memory, self._least_signal)
+        isotropic = IsotropicFit(around, self._least_signal)
         rank = MAX_RANK if self.covariance == "factor" else 0
         return dict(memory) | fit.refitted(recent, due, isotropic, rank=rank).to_memory()
 
@@ -243,6 +246,18 @@ class Hierarchical:
                 f"tasks must have {self.n_about} numbers of side information, got none"
             )
         checks.about("about", about, lead, self.n_about)
+
+
+def _centred(memory: Memory) -> tuple[Memory, Floats]:
+    """The memory of rewards less a constant part, if they have one, and its weight (…, d)."""
+    sums, regularizations = Sums.from_memory(memory), grid.regularizations(memory["unit"])
+    centre = sums.centre(regularizations)
+    if not centre.any():
+        return memory, centre
+    around = dict(memory) | sums.around(centre, regularizations).to_memory()
+    if "designs" in memory:
+        around |= RecentTasks.from_memory(memory).around(centre).to_memory()
+    return around, centre
 
 
 def _unit(memory: Memory, tasks: TaskStatistics) -> Floats:

@@ -1,6 +1,6 @@
 """Normal: a normal distribution of the next task, its noise, and the resulting prior."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,10 @@ class Normal:
         """The mean variance of a coordinate, (…)."""
         trace = np.trace(self.covariance, axis1=-2, axis2=-1)
         return np.asarray(trace / self.mean.shape[-1])
+
+    def moved(self, by: Floats) -> "Normal":
+        """The normal around another mean."""
+        return replace(self, mean=self.mean + by)
 
     def moment_matched(self, other: "Normal") -> "Normal":
         """The normal with the moments of an equal mixture of the two."""

@@ -108,6 +108,11 @@ class RecentTasks:
             kept[name] = np.where(gone[(..., *(None,) * (array.ndim - gone.ndim))], 0.0, array)
         return replace(self, **kept)._latest()
 
+    def around(self, centre: Floats) -> "RecentTasks":
+        """The tasks with rewards less what this weight (…, d) gives; Σq stays."""
+        given = self.designs.mT @ (self.designs @ centre[..., None, :, None])
+        return replace(self, moments=self.moments - given[..., 0])
+
     def scaled(self, factor: float) -> "RecentTasks":
         """Every task counts `factor` times as much."""
         return replace(self, weights=factor * self.weights)

@@ -17,6 +17,8 @@ from headstart.interfaces import Memory
 _LARGE = 32
 # Eigenvalues of V below this share of the largest are rounding errors.
 ROUNDING = 1e-14
+# What a constant part of the rewards leaves of their squares, if there are this many.
+_CONSTANT_LEAVES, _ENOUGH = 1e-3, 32.0
 
 
 class Spectrum(NamedTuple):
@@ -104,6 +106,35 @@ class Sums:
             residual=task.sum_of_squares[..., None] - (rotated * estimate).sum(-1),
             count=task.count,
             sum_of_squares=task.sum_of_squares,
+        )
+
+    def centre(self, regularizations: Floats) -> Floats:
+        """The weight of a constant part of the rewards, (…, d), in one feature; 0 if there is none.
+
+        A constant far larger than what differs between arms, as of prices, says nothing of the size
+        of the mean task: that is distributed around the constant, and not around 0. It is the
+        weight of one feature that leaves less than a thousandth of Σq, or 0.
+        """
+        information, ridges = self.information[..., -1, :, :], self.ridges[..., -1, :]
+        squares = np.diagonal(information, axis1=-2, axis2=-1)
+        weights = ridges / np.where(squares > 0.0, squares, 1.0)
+        left = self.residual[..., -1, None] - regularizations[..., -1, None] * weights * ridges
+        best = left == left.min(-1, keepdims=True)
+        best &= left < _CONSTANT_LEAVES * self.sum_of_squares[..., None]
+        best &= (self.count >= _ENOUGH)[..., None] & (np.cumsum(best, -1) == 1)
+        return np.asarray(np.where(best, weights, 0.0))
+
+    def around(self, centre: Floats, regularizations: Floats) -> "Sums":
+        """The sums of rewards less what this weight (…, d) gives, y − xᵀc; Σq stays.
+
+        M_jb_j becomes M_j(b_j − V_jc), and q_j − b_jᵀM_jb_j changes by −2λcᵀM_jb_j + λcᵀM_jV_jc.
+        """
+        moved = (self.information @ centre[..., None, :, None])[..., 0]
+        products = ((moved - 2.0 * self.ridges) * centre[..., None, :]).sum(-1)
+        return replace(
+            self,
+            ridges=self.ridges - moved,
+            residual=self.residual + regularizations * products,
         )
 
     def over_tasks(self) -> "Sums":
