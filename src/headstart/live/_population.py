@@ -30,6 +30,7 @@ from headstart.live._item_effects import ItemEffects, ItemSums
 from headstart.live._rows import PRIOR_REWARDS, PRIOR_TASKS, Layout
 from headstart.live.inputs import Name
 from headstart.live.settings import Settings
+from headstart.processes import one_blas_thread
 
 _log = logging.getLogger("headstart.live")
 
@@ -151,6 +152,7 @@ class Population:
         self._start, covariance = start, start.prior.mean_covariance
         self.mean_covariance = np.empty((0, 0)) if covariance is None else covariance
 
+    @one_blas_thread
     def starting_from(self, memory: Memory, about: Floats | None = None) -> Start:
         """What a task with this side information starts from, by a memory."""
         prior = _unscaled(starting_prior(self.estimator, memory, about), self.scales)
@@ -248,6 +250,7 @@ class Population:
             self._effects = self.state.items, effects
         return effects
 
+    @one_blas_thread
     def effects_of(self, state: State) -> ItemEffects | None:
         """The effects of items, by a memory. They are those of now if the items are."""
         sums, effects = self._effects
@@ -298,6 +301,7 @@ class Population:
         """The weight now of rewards (T) that were counted at a position."""
         return self._weight(counted_at, self.state.position) * count
 
+    @one_blas_thread
     def replaced(self, state: State, changes: Sequence[Change]) -> State:
         """The memory with some tasks' contributions replaced."""
         if not changes:
