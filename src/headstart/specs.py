@@ -3,7 +3,8 @@
 A name is looked up in the package itself (`headstart.policies.__all__` and so on), so a new class
 need not be listed anywhere else. A class outside headstart is named "module:Class".
 "Class.constructor" names a class method that makes one, such as "Ratings.from_file". In the package
-"methods", names are functions of `headstart.learners`, whose settings may be specs of policies.
+"methods", names are functions and agents of `headstart.learners`, or agents of other modules; their
+settings may be specs of policies.
 """
 
 import inspect
@@ -32,7 +33,7 @@ _METHODS = {
 
 _CLASS, _ARRAY = "class", "array"
 
-# The functions of `headstart.learners`, as a package of specs.
+# The names of `headstart.learners`, as a package of specs.
 METHODS = "methods"
 
 
@@ -220,18 +221,18 @@ def _required(made: Maker) -> set[str]:
 
 
 def methods() -> dict[str, Callable[..., object]]:
-    """The functions of `headstart.learners`, by name."""
+    """The functions and agents of `headstart.learners`, by name."""
     module = import_module("headstart.learners")
-    named = {name: getattr(module, name) for name in module.__all__}
-    return {name: made for name, made in named.items() if not isinstance(made, type)}
+    return {name: getattr(module, name) for name in module.__all__}
 
 
 def _find(kind: str, package: str, where: str, having: tuple[str, ...] = ()) -> Maker:
     """The dataclass of that name; with `having`, it must have one of these methods."""
     if package == METHODS:
-        if kind[:1].isupper() or ":" in kind:  # a policy within the settings of a method
-            return _find(kind, "policies", where)
         known = methods()
+        # One's own, or a policy within the settings of a method.
+        if ":" in kind or (kind[:1].isupper() and kind not in known):
+            return _find(kind, "policies", where)
         return known[checks.one_of(where, kind, known)]
     if ":" in kind:
         module_name, _, name = kind.partition(":")

@@ -47,7 +47,7 @@ def _colours(made: Figure) -> dict[str, tuple[object, object]]:
 def test_a_learner_has_the_same_colour_in_the_diagnosis_as_in_other_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = LearnerSpec(name="first", agent=Spec(kind="tests.diagnosis.test_figures:First"))
+    first = LearnerSpec(name="first", method=Spec(kind="tests.diagnosis.test_figures:First"))
     names = {"RR-OFUL": "mine"}
     others = [replace(one, name=names.get(one.name, one.name)) for one in SEQUENCE.learners]
     study = replace(SEQUENCE, learners=(first, *others), replications=2)

@@ -154,14 +154,14 @@ def test_the_reference_is_the_learner_that_starts_from_zero() -> None:
 
 
 def test_agents_with_another_model_are_compared_too() -> None:
-    agent = LearnerSpec(name="weights", agent=Spec(kind="MetaLinEXP3"))
+    agent = LearnerSpec(name="weights", method=Spec(kind="MetaLinEXP3"))
     study = replace(SEQUENCE, learners=(agent, *SEQUENCE.learners))
     assert playing(study) == ["weights", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL"]
     assert default_reference(study) == "ITL"
     # LinEXP3 starts every task from zero.
     for cold in (
         LearnerSpec(name="cold", method=Spec(kind="lin_exp3")),
-        LearnerSpec(name="cold", agent=Spec(kind="MetaLinEXP3", settings={"start": "none"})),
+        LearnerSpec(name="cold", method=Spec(kind="MetaLinEXP3", settings={"start": "none"})),
         LearnerSpec(name="cold", method=Spec(kind="lin_ts")),
     ):
         assert default_reference(replace(SEQUENCE, learners=(agent, cold))) == "cold"

@@ -388,7 +388,7 @@ class Agent:
     [
         'policy = { class = "own_parts:Policy" }\nprior = { class = "Fixed" }',
         'policy = { class = "Greedy" }\nprior = { class = "own_parts:Prior" }',
-        'agent = { class = "own_parts:Agent" }',
+        'method = "own_parts:Agent"',
         None,
     ],
     ids=["policy", "prior", "agent", "environment"],
@@ -465,7 +465,7 @@ def test_an_edit_in_any_place_reaches_a_dask_worker(tmp_path: Path) -> None:
     file.write_text(
         "name = 'places'\nhorizon = 6\ntasks = 2\nreplications = 2\nshard = 2\n"
         "[environment]\nclass = 'Synthetic'\ndimension = 3\nn_arms = 6\nreward = 'linear'\n"
-        f"[[learners]]\nname = 'mine'\nagent = {{ class = 'places:Agent', file = '{data}' }}\n"
+        f"[[learners]]\nname = 'mine'\nmethod = 'places:Agent'\nfile = '{data}'\n"
     )
     edits = {
         "agent": (module, "arm = 0", "arm = 1"),

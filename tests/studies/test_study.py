@@ -82,7 +82,7 @@ def test_an_agent_is_a_learner_of_a_study() -> None:
     study = Study(
         name="agents",
         environment=Spec(kind="benchmarks.ellipsoid:Ellipsoid"),
-        learners=(LearnerSpec(name="LinEXP3", agent=agent),),
+        learners=(LearnerSpec(name="LinEXP3", method=agent),),
         horizon=4,
         tasks=2,
         replications=3,
@@ -91,14 +91,14 @@ def test_an_agent_is_a_learner_of_a_study() -> None:
     played = play_shard(study, 0)
     assert list(played["learner"].to_numpy()) == ["LinEXP3"]
     assert (played["regret"] >= 0).all()
-    with pytest.raises(ValueError, match=r"agent.class must be one of MetaLinEXP3, MetaTS, "):
-        from_toml(_broken(learners=[{"name": "A", "agent": {"class": "OFUL"}}]))
-    with pytest.raises(ValueError, match=r"'A' agent: start must be one of .* got 'warm'"):
-        from_toml(
-            _broken(learners=[{"name": "A", "agent": {"class": "MetaLinEXP3", "start": "warm"}}])
-        )
-    with pytest.raises(ValueError, match="'A' must have a policy with a prior, an agent"):
-        from_toml(_broken(learners=_learner(agent={"class": "MetaTS"})))
+    with pytest.raises(ValueError, match=r"method must be one of MetaLinEXP3, MetaTS, "):
+        from_toml(_broken(learners=[{"name": "A", "method": "OFUL"}]))
+    with pytest.raises(ValueError, match=r"'A' method: start must be one of .* got 'warm'"):
+        from_toml(_broken(learners=[{"name": "A", "method": "MetaLinEXP3", "start": "warm"}]))
+    with pytest.raises(ValueError, match=r"policy .* is not a setting of MetaTS"):
+        from_toml(_broken(learners=_learner(method="MetaTS")))
+    with pytest.raises(ValueError, match="'A' must have a policy with a prior, or a method"):
+        replace(SEQUENCE.learners[1], name="A", method=Spec(kind="MetaTS"))
 
 
 @pytest.mark.parametrize("study", [synthetic(), lastfm(), movielens(), SEQUENCE, TESTED])
@@ -280,7 +280,7 @@ def test_a_sweep_is_a_study_for_each_combination_of_settings() -> None:
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
-        ('method = "nope"', r"learners\[0\].method must be one of ada_ts, .* got 'nope'"),
+        ('method = "nope"', r"learners\[0\].method must be one of MetaLinEXP3, .* got 'nope'"),
         ("method = 3", r"learners\[0\].method must be the name of a method, got 3"),
         ('method = "ada_ts", scale = 1', "scale = 1 is not a setting of ada_ts; it takes"),
         ('method = "oracle"', "missing 1 required keyword-only argument: 'mean_parameter'"),

@@ -100,7 +100,7 @@ name = "OPT"
 
 [[learners]]
 name = "what 100 % of the last task & its rewards_taught"
-agent = {{ class = "trial_walks:Last" }}
+method = "trial_walks:Last"
 """ + "".join(f'\n[[learners]]\nmethod = "{name}"\n{more}\n' for name, more in METHODS.items())
 
 

@@ -50,7 +50,7 @@ _FORBIDDEN = set('/\\:*?"<>|')
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerSpec:
-    """A learner of a study: a policy and a prior, a method, an agent, or none of these for OPT.
+    """A learner of a study: a policy and a prior, a method, or none of these for OPT.
 
     Parameters
     ----------
@@ -58,10 +58,8 @@ class LearnerSpec:
         The label in results.
     policy, prior : Spec, optional
         The two parts of a `Learner`, with settings.
-    agent : Spec, optional
-        A class of `headstart.learners`, or of another module, with a field `name`.
     method : Spec, optional
-        A function of `headstart.learners`, with settings.
+        A name in `headstart.learners`, or an agent of another module, with settings.
 
     Examples
     --------
@@ -75,7 +73,6 @@ class LearnerSpec:
     name: str
     policy: Spec | None = None
     prior: Spec | None = None
-    agent: Spec | None = None
     method: Spec | None = None
 
     def __post_init__(self) -> None:
@@ -85,15 +82,12 @@ class LearnerSpec:
             raise ValueError(
                 f"learner {self.name!r} must have both a policy and a prior, or neither to be OPT"
             )
-        if self.agent is not None and "name" in self.agent.settings:
+        if self.policy is not None and self.method is not None:
             raise ValueError(
-                f"learner {self.name!r} names its agent, so the agent must have no name"
+                f"learner {self.name!r} must have a policy with a prior, or a method, not both"
             )
-        if sum(part is not None for part in (self.policy, self.agent, self.method)) > 1:
-            raise ValueError(
-                f"learner {self.name!r} must have a policy with a prior, an agent, or a method, "
-                "not several"
-            )
+        for name in {"name", "method"} & set(self.method.settings if self.method else ()):
+            raise ValueError(f"learner {self.name!r} method must have no setting {name!r}")
 
     @classmethod
     def of(
@@ -134,7 +128,7 @@ class LearnerSpec:
             )
         spec = specs.describe(agent, "learners", defaults=False)
         kept = {name: value for name, value in spec.settings.items() if name != "name"}
-        return cls(name=agent.name, agent=Spec(kind=spec.kind, settings=kept | settings))
+        return cls(name=agent.name, method=Spec(kind=spec.kind, settings=kept | settings))
 
     @property
     def swept(self) -> bool:
@@ -143,12 +137,7 @@ class LearnerSpec:
 
     def specs(self) -> dict[str, Spec]:
         """Its parts, by the package of headstart that has such classes."""
-        parts = {
-            "policies": self.policy,
-            "priors": self.prior,
-            "learners": self.agent,
-            specs.METHODS: self.method,
-        }
+        parts = {"policies": self.policy, "priors": self.prior, specs.METHODS: self.method}
         return {package: spec for package, spec in parts.items() if spec is not None}
 
     def check(self) -> None:
@@ -156,19 +145,15 @@ class LearnerSpec:
         if self.policy is not None and self.prior is not None:
             specs.check(self.policy, "policies", where=f"learner {self.name!r} policy")
             specs.check(self.prior, "priors", where=f"learner {self.name!r} prior")
-        if self.agent is not None:
-            specs.check(self._named(self.name), "learners", where=f"learner {self.name!r} agent")
         if self.method is not None:
-            specs.check(self.method, specs.METHODS, where=f"learner {self.name!r} method")
+            where = f"learner {self.name!r} method"
+            specs.check(_named(self.method, self.name), specs.METHODS, where=where)
 
     def build(self, name: str, resolve: Callable[[str], object]) -> AnyAgent:
         """The learner, under another name."""
         where = f"learner {self.name!r}"
-        if self.agent is not None:
-            spec, at = self._named(name), f"{where} agent"
-            return cast(Agent, specs.build(spec, "learners", where=at, resolve=resolve))
         if self.method is not None:
-            named = Spec(kind=self.method.kind, settings={**self.method.settings, "name": name})
+            named = _named(self.method, name)
             made = specs.build(named, specs.METHODS, where=f"{where} method", resolve=resolve)
             return cast(Agent, made)
         if self.policy is None or self.prior is None:
@@ -180,30 +165,26 @@ class LearnerSpec:
     def plain(self) -> dict[str, object]:
         """As a TOML table."""
         table: dict[str, object] = {"name": self.name}
-        for name in ("policy", "prior", "agent"):
-            spec = getattr(self, name)
-            if spec is not None:
-                table[name] = spec.plain()
+        if self.policy is not None and self.prior is not None:
+            table |= {"policy": self.policy.plain(), "prior": self.prior.plain()}
         if self.method is not None:
-            settings = {
-                name: value for name, value in self.method.plain().items() if name != "class"
-            }
-            table |= {"method": self.method.kind, **settings}
+            settings = dict(self.method.plain())
+            table |= {"method": settings.pop("class"), **settings}
         return table
 
     def record(self) -> dict[str, object]:
         """Its parts, as a row of a table."""
-        parts = (self.policy, self.prior, self.agent, self.method)
-        names = ("policy", "prior", "agent", "method")
+        parts = (self.policy, self.prior, self.method)
+        names = ("policy", "prior", "method")
         row: dict[str, object] = {"learner": self.name}
         for name, part in zip(names, parts, strict=True):
             row[name] = "" if part is None else part.kind
         return row
 
-    def _named(self, name: str) -> Spec:
-        """The agent's spec with the name that it plays under."""
-        assert self.agent is not None
-        return Spec(kind=self.agent.kind, settings={**self.agent.settings, "name": name})
+
+def _named(method: Spec, name: str) -> Spec:
+    """A method with the name that it plays under."""
+    return Spec(kind=method.kind, settings={**method.settings, "name": name})
 
 
 class StudySettings(TypedDict, total=False):
@@ -423,7 +404,7 @@ class Study:
         return studies
 
     def to_frame(self) -> pd.DataFrame:
-        """A row per learner: its policy and prior, its agent, or its method."""
+        """A row per learner: its policy and prior, or its method."""
         return frame(learner.record() for learner in self.learners)
 
     def _repr_html_(self) -> str:

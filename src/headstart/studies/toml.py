@@ -129,20 +129,24 @@ def _learner(table: object, where: str) -> LearnerSpec:
         raise ValueError(f"{where}.name is missing; a learner must have it")
     given = {
         name: specs.read(table[name], f"{where}.{name}")
-        for name in ("policy", "prior", "agent")
+        for name in ("policy", "prior")
         if name in table
     }
     return LearnerSpec(name=table["name"], **given)
 
 
 def _method(table: Mapping[str, object], where: str) -> LearnerSpec:
-    """A published method: all keys except its name are its settings."""
+    """A published method, or an agent of one's own: all other keys are its settings."""
     method = table["method"]
     known = specs.methods()
     if not isinstance(method, str):
         raise ValueError(f"{where}.method must be the name of a method, got {method!r}")
-    checks.one_of(f"{where}.method", method, known)
-    own = inspect.signature(known[method]).parameters["name"].default
+    own: object = None
+    if ":" not in method:
+        checks.one_of(f"{where}.method", method, known)
+        own = inspect.signature(known[method]).parameters["name"].default
+    elif "name" not in table:
+        raise ValueError(f"{where}.name is missing; a learner must have it")
     settings = {name: value for name, value in table.items() if name not in {"method", "name"}}
     spec = specs.read({"class": method, **settings}, where)
     return LearnerSpec(name=cast(str, table.get("name", own)), method=spec)
