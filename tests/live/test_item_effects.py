@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from headstart.live import Outcome, _item_effects
 from headstart.live._item_effects import itemized
 from headstart.live._population import Change, Contribution, Population
 from headstart.live.settings import Settings
+from headstart.logs import ItemColumn
 
 D = 3
 ITEMS = {f"item {i}": x for i, x in enumerate(np.random.default_rng(0).normal(size=(12, D)))}
@@ -279,3 +281,35 @@ def test_effects_that_are_given_are_not_fitted_again(monkeypatch: pytest.MonkeyP
     population.install(state, population.starting_from(state.memory), None)
     monkeypatch.setattr(_item_effects, "fit", None)
     assert population.item_effects is None
+
+
+def _log_of(seen: list[tuple[str, float]]) -> pd.DataFrame:
+    """What `taught` has seen, 6 rewards a task."""
+    names = [f"task {i // 6}" for i in range(len(seen))]
+    items, values = zip(*seen, strict=True)
+    return pd.DataFrame({"task": names, "item": items, "reward": values})
+
+
+@pytest.mark.parametrize("keep_open", [False, True])
+def test_effects_are_learned_from_logs(keep_open: bool) -> None:
+    bandit, seen = taught()
+    log = _log_of(seen)
+    fitted = bandit_of().fit(log, features=ItemColumn("item", ITEMS), keep_open=keep_open)
+    assert fitted.item_effects() == pytest.approx(bandit.item_effects())
+    assert any(fitted.item_effects().values())
+    numbers = [f"x{a}" for a in range(D)]
+    log[numbers] = np.array([ITEMS[item] for item in log["item"]])
+    named = bandit_of().fit(log, features=numbers, item="item", keep_open=keep_open)
+    assert named.item_effects() == pytest.approx(bandit.item_effects())
+    assert bandit_of(item_effects=False).fit(log, features=numbers, item="item").n_finished == 15
+
+
+def test_a_task_of_a_log_is_forgotten_with_its_items() -> None:
+    _, seen = taught()
+    log = _log_of(seen)
+    column = ItemColumn("item", ITEMS)
+    fitted = bandit_of().fit(log, features=column, keep_open=True)
+    fitted.fit(log[:3], features=column, keep_open=True)  # more of a known task
+    fitted.forget("task 0")
+    expected = bandit_of().fit(log[6:], features=column, keep_open=True)
+    assert fitted.item_effects() == pytest.approx(expected.item_effects())

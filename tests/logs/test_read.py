@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.logs.small import NAMES, assert_sums, read, small_log
 
-from headstart.logs import ColumnNames, Columns, ItemColumn, n_features, sources
+from headstart.logs import ColumnNames, Columns, ItemColumn, LogReading, n_features, sources
 from headstart.logs.read import Reader
 
 ROWS = 300_000
@@ -41,13 +41,12 @@ def test_a_batch_holds_its_rows_in_the_order_of_tasks(path: Path) -> None:
     first = next(reader.batches())
     n = len(first)
     assert reader.total == ROWS
-    in_order = first.rows[first.places]
-    np.testing.assert_array_equal(in_order[:, :2], np.arange(2.0 * n).reshape(n, 2))
     for code, name in enumerate(first.names):
-        of_task = first.rows[first.ends[code] : first.ends[code + 1], 0]
-        np.testing.assert_array_equal(of_task // 2 % 20, name)
+        of_task = slice(first.ends[code], first.ends[code + 1])
+        rows = first.numbers[of_task]
+        np.testing.assert_array_equal(rows, np.arange(n)[np.arange(n) % 20 == name])
+        np.testing.assert_array_equal(first.rows[of_task, 0], 2.0 * rows)
     np.testing.assert_array_equal(first.rows[:, 2:], 1.0)
-    np.testing.assert_array_equal(np.array(first.names)[first.codes], np.arange(n) % 20)
 
 
 def test_the_number_of_features_is_that_of_the_columns_or_lists(tmp_path: Path) -> None:
@@ -81,6 +80,28 @@ def test_a_log_that_names_items_has_their_features() -> None:
         read(by_item, columns)
     kept = frame.drop(index=[3, 5])
     assert_sums(read(by_item, columns, on_bad="drop"), kept)
+
+
+@pytest.mark.parametrize("how", ["whole", "batches", "grouped", "dask"])
+def test_rewards_are_summed_by_task_and_item(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = small_log().sort_values("user", kind="stable", ignore_index=True)
+    rng = np.random.default_rng(0)
+    frame["item"], frame["w"] = rng.integers(7, size=60), rng.uniform(0.5, 2.0, 60)
+    if how != "whole":
+        monkeypatch.setattr(sources, "BATCH_ROWS", 7)
+        monkeypatch.setattr("headstart.logs.statistics._PAIRS", 3)
+    columns = Columns(task="user", features=NAMES, weight="w", item="item")
+    log = frame
+    if how == "dask":
+        log = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=4)
+    found = LogReading(log, columns, 2, grouped_by_task=how == "grouped")
+    items = {task.name: task.items for task in found}
+    for user, of_user in frame.groupby("user"):
+        assert set(items[user]) == set(of_user["item"])  # type: ignore[index]
+        for item, rows in of_user.groupby("item"):
+            x, w = rows[NAMES].to_numpy(), rows["w"].to_numpy()
+            expected = [w.sum(), w @ rows["reward"].to_numpy(), *(w @ x)]
+            np.testing.assert_allclose(items[user][item].tolist(), expected)  # type: ignore[index]
 
 
 @pytest.mark.parametrize("wrong", [{}, {"a": [1.0], "b": [1.0, 2.0]}, {"a": [np.nan]}])

@@ -88,6 +88,13 @@ def _add(rows: dict[Hashable, Floats], more: ItemRows, weight: float) -> None:
             rows.pop(item, None)
 
 
+def both(rows: ItemRows, more: ItemRows) -> ItemRows:
+    """The sums of both."""
+    added = dict(rows)
+    _add(added, more, 1.0)
+    return added
+
+
 class ItemCounts:
     """The sums of rewards by task and item, in memory."""
 
@@ -164,9 +171,7 @@ class ItemSums:
 
     def merged(self, other: "ItemSums") -> "ItemSums":
         """The sums over the tasks of both."""
-        rows = dict(self.rows)
-        _add(rows, other.rows, 1.0)
-        return ItemSums(rows, _sum(self.tasks, other.tasks, 1.0))
+        return ItemSums(both(self.rows, other.rows), _sum(self.tasks, other.tasks, 1.0))
 
     def arrays(self) -> dict[str, Floats]:
         """As arrays for a file, and the ids in the order of the rows; no arrays if it is empty."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from headstart.arrays import Floats
 from headstart.interfaces import n_about
 from headstart.kernels.state import REWARDS
+from headstart.live._item_effects import both, itemized, items_of
 from headstart.live._memory import Memory
 from headstart.live._population import Change, Contribution, Start, State, warn_set_aside
 from headstart.live._rows import (
@@ -49,8 +50,14 @@ def count(
     total = len(logged) if isinstance(logged, LogStatistics) else 0
     names = reading.columns.feature_names()
     tasks = logged if counted is None else _reporting(logged, total, counted)
+    if memory.tasks.settings.item_effects:
+        tasks = map(_with_items, tasks)
     reading.note_set_aside(_absorb(memory, tasks, keep=keep, names=names))
     memory.tasks.feature_names.note(names)
+
+
+def _with_items(task: LoggedTask) -> LoggedTask:
+    return replace(task, statistics=itemized(task.statistics, task.items))
 
 
 def _check(memory: Memory, columns: Columns) -> None:
@@ -144,6 +151,9 @@ def _to_keep(
         whole, is_known = task.statistics, task.name in memory.tasks
         if is_known:
             whole = memory.tasks.statistics(task.name) + whole
+            whole = itemized(
+                whole, both(memory.tasks.items.of(task.name), items_of(task.statistics))
+            )
         if any(population.is_outlying(part, before) for part in (task.statistics, whole)):
             aside.append(task.name)
             continue
@@ -195,6 +205,7 @@ def _keep(memory: Memory, counted: Sequence[tuple[Name, Contribution]]) -> None:
     population.install(whole)
     for (name, contribution), row in zip(counted, rows, strict=True):
         _put(memory, name, row)
+        tasks.items.adopt(name, items_of(contribution.task))
         if contribution.task.about is not None:
             tasks.abouts[name] = contribution.task.about
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,6 +39,7 @@ class ItemColumn:
     items: Mapping[str, ArrayLike]
     ids: Sequence[str] = field(init=False)
     matrix: Floats = field(init=False)  # (K, d)
+    by_text: Mapping[str, Hashable] = field(init=False)
 
     def __post_init__(self) -> None:
         if not self.items:
@@ -47,6 +48,7 @@ class ItemColumn:
         for each, row in zip(self.items, rows, strict=True):
             checks.shape(f"items[{each!r}]", row, rows[0].shape[:1], "(d,)")
         object.__setattr__(self, "ids", list(map(str, self.items)))
+        object.__setattr__(self, "by_text", dict(zip(self.ids, self.items, strict=True)))
         object.__setattr__(self, "matrix", np.array(rows))
 
 
@@ -68,6 +70,7 @@ class ColumnNames(TypedDict, total=False):
     time: str | None
     about: Sequence[str]
     task_type: Literal["str", "int"] | None
+    item: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +97,8 @@ class Columns:
         What is known of the task itself, p columns that are constant within a task.
     task_type : {"str", "int"}, optional
         Converts the names of tasks to strings or integers; by default they stay as in the log.
+    item : str, optional
+        The item's id in catalogues, so that its own effect is learned. An `ItemColumn` names it.
 
     Examples
     --------
@@ -111,6 +116,7 @@ class Columns:
     time: str | None = None
     about: Sequence[str] = ()
     task_type: Literal["str", "int"] | None = None
+    item: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.features, str | Features | ItemColumn):
@@ -130,6 +136,21 @@ class Columns:
                 raise ValueError(f"columns must be different, got {twice[0]!r} twice")
         if self.task_type is not None:
             checks.one_of("task_type", self.task_type, ("str", "int"))
+
+    @property
+    def item_name(self) -> str | None:
+        """The column of items' ids, if there is one."""
+        return self.features.name if isinstance(self.features, ItemColumn) else self.item
+
+    @property
+    def item_type(self) -> Literal["str"] | None:
+        """The type to which items' ids are converted."""
+        return "str" if isinstance(self.features, ItemColumn) else None
+
+    def item_id(self, name: object) -> Hashable:
+        """The id of an item, as given to `ItemColumn`, by its name in the log."""
+        found: Any = name
+        return self.features.by_text[found] if isinstance(self.features, ItemColumn) else found
 
     @property
     def schema(self) -> Features | None:
@@ -173,7 +194,7 @@ class Columns:
 
     def names(self) -> list[str]:
         """All columns, each once."""
-        more = [name for name in (self.id, self.time) if name is not None]
+        more = [name for name in (self.id, self.time, self.item) if name is not None]
         return list(dict.fromkeys([self.task, *self.feature_columns(), *self.numeric(), *more]))
 
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 
 from headstart import checks
-from headstart.arrays import Booleans
 from headstart.features import Features
 from headstart.logs import sources, values
 from headstart.logs.columns import Columns, ItemColumn
 from headstart.logs.report import WRONG_UNIT, Example, LogReport, Tally, TaskCount, examples_of
-from headstart.logs.rows import Batch, Fields, Range, RowBuffer, SeenRows, read_fields
+from headstart.logs.rows import Batch, Fault, Range, RowReader, Rows, Seen
 from headstart.logs.sources import Piece
 from headstart.logs.statistics import LoggedTask, LogStatistics
 from headstart.progress import Progress
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 OnBad = Literal["raise", "drop"]
 
@@ -48,7 +44,6 @@ class Reader:
         find_identical: bool = False,
         label: str | None = None,
     ) -> None:
-        self.columns = columns
         self.dimension = checks.count("dimension", dimension)
         self.on_bad = checks.one_of("on_bad", on_bad, ("raise", "drop"))
         self.reward_range = reward_range
@@ -62,44 +57,33 @@ class Reader:
         )
         counts = [piece.n_rows for piece in self.pieces]
         self.total = sum(counts) if all(counts) else 0
-        self._seen_ids = SeenRows()
-        self._seen_rows = SeenRows() if find_identical else None
-        # Two, so that one batch can be made while the previous one is summed.
-        self._buffers = itertools.cycle([RowBuffer(dimension), RowBuffer(dimension)])
-        self._keys = (
-            values.KeyColumn(columns.task, columns.task_type),
-            values.KeyColumn(columns.id or ""),
-        )
+        self._rows = RowReader(columns=columns, dimension=self.dimension)
+        self._seen_ids = Seen()
+        self._seen_rows = Seen() if find_identical else None
+
+    @property
+    def columns(self) -> Columns:
+        """The columns; the first rows settle means and scales that a schema leaves open."""
+        return self._rows.columns
 
     def batches(self) -> Iterator[Batch]:
         """The rows that count."""
         for piece in self.pieces:
             self.tally.pieces += 1
-            waiting: list[Fields] = []
-            for fields in self._fields(piece):
-                if sum(map(len, waiting)) + len(fields) > sources.BATCH_ROWS:
-                    yield self._batch(waiting, piece)
-                    waiting = []
-                waiting.append(fields)
-            if waiting:
-                yield self._batch(waiting, piece)
-
-    def _fields(self, piece: Piece) -> Iterator[Fields]:
-        """The rows of a piece that count, in order, at most a batch at a time."""
-        first = 0
-        for whole in piece.batches():
-            self._check_uneven(piece)
-            for start in range(0, whole.num_rows, sources.BATCH_ROWS):
-                batch = whole.slice(start, sources.BATCH_ROWS)
+            first = 0
+            for batch in _joined(piece.batches()):
+                self._check_uneven(piece)
                 self._settle(batch, piece)
-                fields = read_fields(batch, self.columns, self.dimension, piece, first, self._keys)
-                first += len(fields)
-                self.tally.rows += len(fields)
-                fields = self._without_repeated(self._without_bad(fields, piece), piece)
-                if len(fields):
-                    yield fields
-        self._check_uneven(piece)
-        self._note_uneven(piece)
+                rows = self._rows.read(batch, piece, first)
+                first += len(rows)
+                self.tally.rows += len(rows)
+                rows = self._without_repeated(self._without_bad(rows, piece), piece)
+                if len(rows):
+                    self.tally.note_range(*rows.ranges())
+                    self._note_identical(rows, piece)
+                    yield Batch.of(rows, piece)
+            self._check_uneven(piece)
+            self._note_uneven(piece)
 
     def _settle(self, batch: pa.RecordBatch, piece: Piece) -> None:
         """Take open means and scales of the schema from the first rows."""
@@ -107,7 +91,7 @@ class Reader:
         if schema is not None and not schema.is_settled and batch.num_rows:
             columns = {name: batch.column(name) for name in schema.attributes}
             settled = schema.settled_by_log(columns, is_text=piece.is_text)
-            self.columns = replace(self.columns, features=settled)
+            self._rows = replace(self._rows, columns=replace(self.columns, features=settled))
 
     def _check_uneven(self, piece: Piece) -> None:
         if piece.uneven.found and self.on_bad == "raise":
@@ -122,77 +106,72 @@ class Reader:
             examples = [Example(piece.label, row, n) for row, n in found]
             self.tally.note_bad(what, len(found), examples)
 
-    def _without_bad(self, fields: Fields, piece: Piece) -> Fields:
-        least, largest = fields.ranges()
-        if fields.seems_right(least, largest, self.reward_range):
-            if self.columns.id is None:
-                self.tally.note_range(least, largest)
-            return fields
-        bad = np.zeros(len(fields), dtype=bool)
-        found: list[tuple[int, str]] = []
-        for name, what, mask, column in fields.faults(self.columns, self.reward_range):
-            new = mask & ~bad
-            if not new.any():
-                continue
-            bad |= new
-            examples = examples_of(new, fields.rows, piece.label, column)
-            found.append((examples[0].row, _error(name, what, examples[0].value)))
-            self.tally.note_bad(f"column {name!r} {what}", int(new.sum()), examples)
+    def _without_bad(self, rows: Rows, piece: Piece) -> Rows:
+        if not len(rows) or rows.seem_right(self.reward_range):
+            return rows
+        bad = np.zeros(len(rows), dtype=bool)
+        found: list[tuple[int, Fault, object]] = []
+        for fault in rows.faults(self.columns, self.reward_range):
+            new = fault.mask & ~bad
+            if new.any():
+                bad |= new
+                examples = examples_of(new, rows.numbers, piece.label, fault.values)
+                found.append((examples[0].row, fault, examples[0].value))
+                what = f"column {fault.column!r} {fault.what}"
+                self.tally.note_bad(what, int(new.sum()), examples)
         if found and self.on_bad == "raise":
-            row, error = min(found)
+            row, fault, value = min(found, key=lambda one: one[0])
             raise ValueError(
-                f'{error}{piece.place(row)} (rows count from 0); on_bad="drop" leaves such rows out'
+                f"column {fault.column!r} {fault.must}, got {value!r}{piece.place(row)} "
+                '(rows count from 0); on_bad="drop" leaves such rows out'
             )
-        self.tally.missing += fields.missing()
-        fields = fields.keep(~bad)
-        if self.columns.id is None and len(fields):
-            self.tally.note_range(*fields.ranges())
-        return fields
+        self.tally.missing += rows.missing()
+        return rows.keep(~bad)
 
-    def _without_repeated(self, fields: Fields, piece: Piece) -> Fields:
-        if fields.id is None or not len(fields):
-            return fields
-        repeated = self._seen_ids.repeated_ids(fields.id)
-        if repeated.any():
-            examples = examples_of(repeated, fields.rows, piece.label, fields.id)
-            self.tally.duplicates.add(int(repeated.sum()), examples)
-            fields = fields.keep(~repeated)
-        if len(fields):
-            self.tally.note_range(*fields.ranges())
-        return fields
+    def _without_repeated(self, rows: Rows, piece: Piece) -> Rows:
+        if rows.id is None or not len(rows):
+            return rows
+        repeated = self._seen_ids.repeated([rows.id.to_numpy(zero_copy_only=False)])
+        if not repeated.any():
+            return rows
+        examples = examples_of(repeated, rows.numbers, piece.label, rows.id)
+        self.tally.duplicates.add(int(repeated.sum()), examples)
+        return rows.keep(~repeated)
 
-    def _batch(self, parts: list[Fields], piece: Piece) -> Batch:
-        """One batch from rows that came in several parts."""
-        task_names, codes = values.encode([fields.task for fields in parts])
-        rows, ends, places = next(self._buffers).fill(parts, codes, len(task_names))
-        about = [np.stack(fields.about, axis=1) for fields in parts if fields.about]
-        times = [fields.time for fields in parts if fields.time is not None]
-        batch = Batch(
-            names=task_names,
-            codes=codes,
-            rows=rows,
-            ends=ends,
-            places=places,
-            about=np.concatenate(about) if about else np.zeros((len(codes), 0)),
-            times=np.concatenate(times) if times else None,
-            numbers=np.concatenate([fields.rows for fields in parts]),
-            piece=piece,
-        )
-        if self._seen_rows is not None:
-            identical = self._identical(batch)
-            examples = examples_of(identical, batch.numbers, piece.label)
-            self.tally.identical.add(int(identical.sum()), examples)
-        return batch
-
-    def _identical(self, batch: Batch) -> Booleans:
-        """Which rows equal an earlier one in every column."""
-        names = [name if isinstance(name, int) else hash(name) for name in batch.names]
-        tasks = np.array(names, dtype=np.int64)[batch.codes]
-        times = np.zeros((len(batch), 0)) if batch.times is None else batch.times[:, None]
+    def _note_identical(self, rows: Rows, piece: Piece) -> None:
+        """Count rows that equal an earlier one in every column."""
+        if self._seen_rows is None:
+            return
+        features = rows.features.T if isinstance(rows.features, np.ndarray) else rows.features
+        more = [column for column in (rows.weight, rows.time) if column is not None]
         # Adding 0 makes −0 and 0 alike.
-        numbers = np.column_stack([batch.rows[batch.places], batch.about, times]) + 0.0
-        assert self._seen_rows is not None
-        return self._seen_rows.repeated_rows(np.column_stack([tasks, numbers.view(np.int64)]))
+        numbers = [column + 0.0 for column in (*features, rows.reward, *rows.about.T, *more)]
+        keys = [key.to_numpy(zero_copy_only=False) for key in (rows.task, rows.item) if key]
+        identical = self._seen_rows.repeated([*keys, *numbers])
+        examples = examples_of(identical, rows.numbers, piece.label)
+        self.tally.identical.add(int(identical.sum()), examples)
+
+
+def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches as large as allowed: each task's sums are loaded once per batch."""
+    waiting: list[pa.RecordBatch] = []
+    for whole in batches:
+        for start in range(0, max(whole.num_rows, 1), sources.BATCH_ROWS):
+            batch = whole.slice(start, sources.BATCH_ROWS)
+            n = sum(each.num_rows for each in waiting) + batch.num_rows
+            if waiting and (n > sources.BATCH_ROWS or batch.schema != waiting[0].schema):
+                yield _one(waiting)
+                waiting = []
+            waiting.append(batch)
+    if waiting:
+        yield _one(waiting)
+
+
+def _one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(batches) == 1:
+        return batches[0]
+    found = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return found[0] if found else batches[0]
 
 
 class LogReading:
@@ -213,8 +192,8 @@ class LogReading:
     reward_range : (float, float), optional
         Rows whose reward is outside are bad.
     grouped_by_task : bool, default False
-        Yield each task as soon as its rows end. Memory then holds one task at a time and a hash of
-        every earlier one; a task whose rows are not consecutive is refused. Without this, memory
+        Yield each task as soon as its rows end. Memory then holds one task at a time and the name
+        of every earlier one; a task whose rows are not consecutive is refused. Without this, memory
         holds the sums of all tasks, (d + 2)² numbers each, and tasks come at the end.
     find_identical : bool, default False
         Whether to look for rows that equal an earlier one.
@@ -249,9 +228,10 @@ class LogReading:
         self._logs, self._on_bad, self._progress = logs, on_bad, progress
         self._identical, self._reward_range = find_identical, reward_range
         self._set_aside: Sequence[str | int] | None = None
-        in_partitions = hasattr(logs, "to_delayed") and columns.id is None
-        self._in_partitions = in_partitions and not grouped_by_task and not find_identical
         self.grouped_by_task = grouped_by_task
+        # Sums of partitions of Dask are computed where these are, and added.
+        in_order = grouped_by_task or find_identical or columns.id is not None
+        self._in_partitions = hasattr(logs, "to_delayed") and not in_order
         if self._in_partitions:
             self._columns = _settled_by_first(logs, columns)
         self._reader = None if self._in_partitions else self._new_reader()
@@ -331,13 +311,13 @@ class LogReading:
 
     def _one_by_one(self) -> Iterator[LoggedTask]:
         assert self._reader is not None
-        seen = _Names()
+        seen: set[object] = set()
         current = LogStatistics(self.columns, self.dimension)
         for batch in self._batches(self._reader):
             self._total += batch.rows.T @ batch.rows
             _check_runs(batch, seen, next(iter(current.codes), None))
             for first in range(0, len(batch.names), _TASKS):
-                current.add(_part(batch, first, min(first + _TASKS, len(batch.names))))
+                current.add(batch.part(first, min(first + _TASKS, len(batch.names))))
                 for name in list(current.codes)[:-1]:
                     yield current[name]
                 current = current.last()
@@ -446,17 +426,6 @@ def n_features(logs: Any, features: str | Sequence[str] | Features | ItemColumn)
     raise ValueError(f"column {features!r} must hold a list of numbers in some row, got none")
 
 
-def _error(name: str, what: str, value: object) -> str:
-    must = {
-        "is missing": "must have a value in every row",
-        "is not a number": "must be a number in every row",
-        "is not a time": "must be seconds or a time in ISO 8601 in every row",
-        "is not finite": "must be finite in every row",
-        "is not above 0": "must be above 0",
-    }.get(what) or what.replace("is outside of", "must be within").replace("is not", "must be")
-    return f"column {name!r} {must}, got {value!r}"
-
-
 def _one_ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
     """The same batches, each made by a thread while the previous one is summed."""
     with ThreadPoolExecutor(1) as pool:
@@ -466,46 +435,17 @@ def _one_ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
             yield batch
 
 
-class _Names:
-    """The tasks so far, by hash; an integer is its own hash."""
-
-    def __init__(self) -> None:
-        self._hashes: set[int] = set()
-
-    def is_new(self, name: object) -> bool:
-        """Note a task. Returns whether it is new."""
-        before = len(self._hashes)
-        self._hashes.add(name if isinstance(name, int) else hash(name))
-        return len(self._hashes) > before
-
-
-def _check_runs(batch: Batch, seen: _Names, open_name: object) -> None:
+def _check_runs(batch: Batch, seen: set[object], open_name: object) -> None:
     """Refuse a task whose rows are not consecutive, within the batch or across batches."""
-    starts = np.flatnonzero(np.diff(batch.codes, prepend=-1))
-    for i, start in enumerate(starts):
-        name = batch.names[int(batch.codes[start])]
-        if not seen.is_new(name) and (i > 0 or name != open_name):
+    for i, (code, number) in enumerate(zip(batch.runs, batch.run_numbers, strict=True)):
+        name = batch.names[code]
+        if name in seen and (i > 0 or name != open_name):
             raise ValueError(
                 f"logs must be grouped by task, but the rows of task {name!r} are not "
-                f"consecutive{batch.piece.place(int(batch.numbers[start]))}; sort the log by task, "
+                f"consecutive{batch.piece.place(int(number))}; sort the log by task, "
                 "or read it without grouped_by_task"
             )
-
-
-def _part(batch: Batch, first: int, last: int) -> Batch:
-    """The rows of some tasks in a batch whose rows are grouped by task."""
-    start, end = int(batch.ends[first]), int(batch.ends[last])
-    return replace(
-        batch,
-        names=batch.names[first:last],
-        codes=batch.codes[start:end] - first,
-        rows=batch.rows[start:end],
-        ends=batch.ends[first : last + 1] - start,
-        places=batch.places[start:end] - start,
-        about=batch.about[start:end],
-        times=None if batch.times is None else batch.times[start:end],
-        numbers=batch.numbers[start:end],
-    )
+        seen.add(name)
 
 
 def _partition(

@@ -1,13 +1,16 @@
-"""The rows of one batch: checked, without repeated ids, and in the form to be summed.
+"""The rows of one batch of a log: read, checked, and in the order of their tasks.
 
 A row is z = √w·(x, y, 1): Σzzᵀ over the rows of a task holds its V, b, T and q.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from headstart.arrays import Booleans, Floats, Integers
@@ -18,72 +21,55 @@ from headstart.logs.columns import Columns, ItemColumn
 from headstart.logs.sources import Piece
 from headstart.logs.values import KeyColumn
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 # Beyond this, squares and products run out of range.
 LARGEST = 1e50
 
 # The smallest and the largest reward that counts.
 Range = tuple[float, float]
 
-# How many rows are transposed at once, so that they stay in cache.
+# How many rows are sorted at once, so that they stay in cache.
 _BLOCK = 4096
-# Columns a power of two apart would share the same few places of the cache.
-_APART = 8
 
-_EMPTY = 0  # the mark of a free place; a hash of 0 is moved to 1
-_PRIME = 0x100000001B3
-
-
-@compiled
-def _ranges(features: Floats, least: Floats, largest: Floats) -> bool:
-    """The smallest and largest value of every feature; False if one is NaN or out of range."""
-    for a in range(features.shape[1]):
-        least[a] = features[0, a]
-        largest[a] = features[0, a]
-    fine = True
-    for i in range(features.shape[0]):
-        for a in range(features.shape[1]):
-            value = features[i, a]
-            fine &= (value >= -LARGEST) & (value <= LARGEST)
-            least[a] = value if value < least[a] else least[a]
-            largest[a] = value if value > largest[a] else largest[a]
-    return fine
-
-
-def plain(array: Floats) -> Floats:
-    """An array of the one type that compiled functions take, whatever Arrow's flags are."""
-    return np.require(array, requirements=["C", "W"])
+_MISSING = "is missing", "must have a value in every row"
+_NO_NUMBER = "is not a number", "must be a number in every row"
+_NO_TIME = "is not a time", "must be seconds or a time in ISO 8601 in every row"
+_INFINITE = "is not finite", "must be finite in every row"
+_BEYOND = f"is beyond {LARGEST:.0e}", f"must be at most {LARGEST:.0e} in size"
+_NOT_POSITIVE = "is not above 0", "must be above 0"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Fields:
-    """The columns of n rows: features (n, d) or d arrays (n,), rewards, weights, times (n,).
+class Fault:
+    """Rows (n,) with a bad value in a column: what is wrong, and what the value must be."""
 
-    Missing numbers are NaN. `refused` has the columns with bad values, if any: a reason, a mask
-    (n,), and the column as read.
-    """
+    column: str
+    what: str
+    must: str
+    mask: Booleans
+    values: Any
 
-    task: "pa.Array"
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rows:
+    """n rows: features (n, d) or d arrays (n,), rewards, weights, times (n,); a NaN is missing."""
+
+    task: pa.Array
     features: Floats | Sequence[Floats]
     reward: Floats
-    rows: Integers  # their numbers in the piece
-    weight: Floats | None = None
-    about: Sequence[Floats] = ()
-    time: Floats | None = None
-    id: "pa.Array | None" = None
-    refused: Sequence[tuple[str, str, Booleans, "pa.Array"]] = ()
+    numbers: Integers  # (n,), of the rows in their piece
+    weight: Floats | None
+    about: Floats  # (n, p)
+    time: Floats | None
+    id: pa.Array | None
+    item: pa.Array | None
+    refused: Sequence[Fault] = ()  # values that are not of the column's kind
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.numbers)
 
-    def keep(self, mask: Booleans) -> "Fields":
+    def keep(self, mask: Booleans) -> "Rows":
         """The rows of a mask (n,)."""
-        import pyarrow as pa  # noqa: PLC0415 (an optional extra)
-
-        chosen = pa.array(mask)
-        features = self.features
+        chosen, features = pa.array(mask), self.features
         return replace(
             self,
             task=self.task.filter(chosen),
@@ -91,11 +77,12 @@ class Fields:
             if isinstance(features, np.ndarray)
             else [column[mask] for column in features],
             reward=self.reward[mask],
-            rows=self.rows[mask],
+            numbers=self.numbers[mask],
             weight=None if self.weight is None else self.weight[mask],
-            about=[column[mask] for column in self.about],
+            about=self.about[mask],
             time=None if self.time is None else self.time[mask],
             id=None if self.id is None else self.id.filter(chosen),
+            item=None if self.item is None else self.item.filter(chosen),
             refused=(),
         )
 
@@ -106,22 +93,21 @@ class Fields:
         """
         with np.errstate(invalid="ignore"):
             if isinstance(self.features, np.ndarray):
-                ends = np.empty((2, self.features.shape[1] + 1))
-                ends[:, -1] = self.reward.min(), self.reward.max()
-                if not _ranges(plain(self.features), ends[0], ends[1]):
-                    ends[:] = np.nan
-                return ends[0], ends[1]
-            numbers = [*self.features, self.reward]
-            return np.array([v.min() for v in numbers]), np.array([v.max() for v in numbers])
+                least, largest = self.features.min(0), self.features.max(0)
+            else:
+                least = np.array([column.min() for column in self.features])
+                largest = np.array([column.max() for column in self.features])
+            return np.append(least, self.reward.min()), np.append(largest, self.reward.max())
 
-    def seems_right(self, least: Floats, largest: Floats, rewards: Range | None) -> bool:
+    def seem_right(self, rewards: Range | None) -> bool:
         """Whether no row can be bad: a quick check of the ranges, which NaN does not pass."""
+        least, largest = self.ranges()
         low, high = rewards or (-LARGEST, LARGEST)
-        others = [*self.about, *(() if self.time is None else (self.time,))]
+        others = [self.about, *(() if self.time is None else (self.time,))]
+        keys = [key for key in (self.task, self.id, self.item) if key is not None]
         return bool(
             not self.refused
-            and not self.task.null_count
-            and (self.id is None or not self.id.null_count)
+            and not any(key.null_count for key in keys)
             and (least >= -LARGEST).all()
             and (largest <= LARGEST).all()
             and low <= least[-1] <= largest[-1] <= high
@@ -129,33 +115,28 @@ class Fields:
             and (self.weight is None or ((self.weight > 0).all() and self.weight.max() <= LARGEST))
         )
 
-    def faults(
-        self, columns: Columns, rewards: Range | None = None
-    ) -> Iterator[tuple[str, str, Booleans, Any]]:
-        """The faults: column, reason, mask (n,) and values, in the order of the columns."""
-        keys = [(columns.task, self.task)]
-        if columns.id is not None and self.id is not None:
-            keys.append((columns.id, self.id))
-        for name, key in keys:
-            yield name, "is missing", key.is_null().to_numpy(zero_copy_only=False), key
-        refused = {name: rest for name, *rest in self.refused}
-        if columns.schema is not None:
-            attributes = columns.feature_columns()
-            yield from (fault for fault in self.refused if fault[0] in attributes)
-        for name, column in self._numbers(columns):
-            flat = column if column.ndim == 1 else np.abs(column).max(1)
-            none: Any = ("", np.zeros(len(self), dtype=bool), column)
-            what, other, as_read = refused.get(name, none)
-            yield name, what, other, as_read
-            yield name, "is missing", np.isnan(flat) & ~other, column
-            yield name, "is not finite", np.isinf(flat), column
-            yield name, f"is beyond {LARGEST:.0e}", np.abs(flat) > LARGEST, column
+    def faults(self, columns: Columns, rewards: Range | None) -> Iterator[Fault]:
+        """The faults, in the order of the columns."""
+        for name, key in ((columns.task, self.task), (columns.id, self.id)):
+            if name is not None and key is not None:
+                yield _fault(name, _MISSING, _is_null(key), key)
+        other = {fault.column: fault.mask for fault in self.refused}
+        yield from self.refused
+        for name, column in self._columns(columns):
+            size = np.abs(column if column.ndim == 1 else np.abs(column).max(1))
+            missing = np.isnan(size) & ~other.get(name, np.False_)
+            yield _fault(name, _MISSING, missing, column)
+            yield _fault(name, _INFINITE, np.isinf(size), column)
+            yield _fault(name, _BEYOND, size > LARGEST, column)
+        if self.item is not None and columns.item_name not in other:
+            yield _fault(columns.item_name or "", _MISSING, _is_null(self.item), self.item)
         if self.weight is not None:
-            yield columns.weight or "", "is not above 0", self.weight <= 0, self.weight
+            yield _fault(columns.weight or "", _NOT_POSITIVE, self.weight <= 0, self.weight)
         if rewards is not None:
             outside = (self.reward < rewards[0]) | (self.reward > rewards[1])
-            what = f"is outside of reward_range ({rewards[0]:g}, {rewards[1]:g})"
-            yield columns.reward, what, outside, self.reward
+            of = f"reward_range ({rewards[0]:g}, {rewards[1]:g})"
+            what = f"is outside of {of}", f"must be within {of}"
+            yield _fault(columns.reward, what, outside, self.reward)
 
     def missing(self) -> Integers:
         """How many numbers of every feature and of the rewards are missing, (d + 1,)."""
@@ -165,148 +146,201 @@ class Fields:
             features = [np.isnan(column).sum() for column in self.features]
         return np.array([*features, np.isnan(self.reward).sum()], dtype=np.int64)
 
-    def _numbers(self, columns: Columns) -> Iterator[tuple[str, Floats]]:
+    def _columns(self, columns: Columns) -> Iterator[tuple[str, Floats]]:
         names = columns.feature_columns()
-        if isinstance(self.features, np.ndarray):
-            if columns.schema is None:  # the numbers of these are finite
-                yield names[0], self.features
-        else:
+        if not isinstance(self.features, np.ndarray):
             yield from zip(names, self.features, strict=True)
+        elif columns.schema is None:  # the numbers of attributes are finite
+            yield names[0], self.features
         yield columns.reward, self.reward
         if columns.weight is not None and self.weight is not None:
             yield columns.weight, self.weight
-        yield from zip(columns.about_names(), self.about, strict=True)
+        if columns.schema is None:
+            yield from zip(columns.about_names(), self.about.T, strict=True)
         if columns.time is not None and self.time is not None:
             yield columns.time, self.time
 
 
-def read_fields(
-    batch: "pa.RecordBatch",
-    columns: Columns,
-    dimension: int,
-    piece: Piece,
-    first: int,
-    keys: tuple[KeyColumn, KeyColumn],
-) -> Fields:
-    """Read the columns of a batch; its first row has this number in its piece."""
-    reading = _Reading(batch, piece)
-    features: Floats | Sequence[Floats]
-    if columns.schema is not None:
-        features, about = reading.encoded(columns.schema)
-    else:
-        features = reading.features(columns, dimension)
-        about = [reading.numbers(name) for name in columns.about]
-    task, row_id = keys
-    return Fields(
-        task=task.read(batch.column(columns.task), piece),
-        features=features,
-        reward=reading.numbers(columns.reward),
-        rows=piece.uneven.numbers(np.arange(first, first + batch.num_rows)),
-        weight=None if columns.weight is None else reading.numbers(columns.weight),
-        about=about,
-        time=None if columns.time is None else reading.numbers(columns.time, values.seconds),
-        id=None if columns.id is None else row_id.read(batch.column(columns.id), piece),
-        refused=reading.refused,
-    )
+def _fault(name: str, reason: tuple[str, str], mask: Booleans, found: Any) -> Fault:
+    return Fault(column=name, what=reason[0], must=reason[1], mask=mask, values=found)
 
 
-class _Reading:
-    """A batch whose columns are read one after another, and the columns refused."""
+def _is_null(key: pa.Array) -> Booleans:
+    return np.asarray(key.is_null().to_numpy(zero_copy_only=False))
 
-    def __init__(self, batch: "pa.RecordBatch", piece: Piece) -> None:
-        self._batch, self._piece = batch, piece
-        self.refused: list[tuple[str, str, Booleans, pa.Array]] = []
 
-    def numbers(self, name: str, read: Any = values.numbers) -> Floats:
-        """A column of numbers or times."""
-        found, wrong = read(self._batch.column(name), name, self._piece.place())
-        what = "is not a number" if read is values.numbers else "is not a time"
-        self._refuse(name, what, wrong)
-        return np.asarray(found, dtype=np.float64)
+@dataclass(frozen=True, kw_only=True)
+class RowReader:
+    """Reads the columns of batches; names of tasks have one type in all of them."""
 
-    def features(self, columns: Columns, dimension: int) -> Floats | Sequence[Floats]:
-        """Features in one column of lists, or in d columns."""
-        import pyarrow as pa  # noqa: PLC0415 (an optional extra)
+    columns: Columns
+    dimension: int
+    keys: dict[str, KeyColumn] = field(default_factory=dict)
 
-        if isinstance(columns.features, ItemColumn):
-            return self._of_items(columns.features, dimension)
+    def read(self, batch: pa.RecordBatch, piece: Piece, first: int) -> Rows:
+        """The rows of a batch; its first row has this number in its piece."""
+        columns, place = self.columns, piece.place()
+        refused: list[Fault] = []
+
+        def numbers(name: str, reason: tuple[str, str] = _NO_NUMBER) -> Floats:
+            read = values.numbers if reason is _NO_NUMBER else values.seconds
+            found, wrong = read(batch.column(name), name, place)
+            if wrong is not None:
+                refused.append(_fault(name, reason, wrong, batch.column(name)))
+            return np.asarray(found, dtype=np.float64)
+
+        def key(name: str | None, wanted: Any = None) -> pa.Array | None:
+            if name is None:
+                return None
+            column = self.keys.setdefault(name, KeyColumn(name, wanted))
+            return column.read(batch.column(name), piece)
+
+        features: Floats | Sequence[Floats]
+        about = np.zeros((batch.num_rows, 0))
         names = columns.feature_columns()
-        first = self._batch.column(names[0])
-        if isinstance(columns.features, str) and pa.types.is_nested(first.type):
-            found, wrong = values.vectors(first, names[0], dimension, self._piece.place())
-            self._refuse(names[0], f"has not {dimension} features", wrong)
-            return found
-        if len(names) != dimension:
+        if columns.schema is not None:
+            features, about = _encoded(batch, columns.schema, refused, is_text=piece.is_text)
+        elif isinstance(columns.features, ItemColumn):
+            features = _of_items(batch, columns.features, self.dimension, refused)
+        elif _is_list(batch, columns.features):
+            found, wrong = values.vectors(batch.column(names[0]), names[0], self.dimension, place)
+            if wrong is not None:
+                what = f"has not {self.dimension} features"
+                refused.append(_fault(names[0], (what, what), wrong, batch.column(names[0])))
+            features = found
+        elif len(names) != self.dimension:
             raise ValueError(
-                f"features must be {dimension} columns, got {len(names)}: {list(names)}"
+                f"features must be {self.dimension} columns, got {len(names)}: {list(names)}"
             )
-        return [self.numbers(name) for name in names]
+        else:
+            features = [numbers(name) for name in names]
+        if columns.about:
+            about = np.stack([numbers(name) for name in columns.about], axis=1)
+        task = key(columns.task, columns.task_type)
+        assert task is not None
+        return Rows(
+            task=task,
+            features=features,
+            reward=numbers(columns.reward),
+            numbers=piece.uneven.numbers(np.arange(first, first + batch.num_rows)),
+            weight=None if columns.weight is None else numbers(columns.weight),
+            about=about,
+            time=None if columns.time is None else numbers(columns.time, _NO_TIME),
+            id=key(columns.id),
+            item=key(columns.item_name, columns.item_type),
+            refused=refused,
+        )
 
-    def _of_items(self, items: ItemColumn, dimension: int) -> Floats:
-        """The features of the items that a column names."""
-        import pyarrow as pa  # noqa: PLC0415 (an optional extra)
-        import pyarrow.compute as pc  # noqa: PLC0415
 
-        if items.matrix.shape[1] != dimension:
-            found = items.matrix.shape[1]
-            raise ValueError(f"items must have {dimension} features, got {found}")
-        ids = self._batch.column(items.name).cast(pa.string())
-        places = pc.index_in(ids, value_set=pa.array(items.ids, pa.string()))
-        unknown = places.is_null().to_numpy(zero_copy_only=False)
-        self._refuse(items.name, "is not one of the items", unknown if unknown.any() else None)
-        features: Floats = items.matrix[pc.fill_null(places, 0).to_numpy(zero_copy_only=False)]
+def _is_list(batch: pa.RecordBatch, features: object) -> bool:
+    return isinstance(features, str) and pa.types.is_nested(batch.column(features).type)
+
+
+def _encoded(
+    batch: pa.RecordBatch, schema: Features, refused: list[Fault], *, is_text: bool
+) -> tuple[Floats, Floats]:
+    """Features and what is known of tasks, from columns of attributes."""
+    columns = {name: batch.column(name) for name in schema.attributes}
+    found = schema.read_log(columns, is_text=is_text)
+    for fault in found.faults:
+        expected = schema.attributes[fault.name].expected
+        reason = f"is not {expected}", f"must be {expected}"
+        refused.append(_fault(fault.name, reason, fault.mask, columns[fault.name]))
+    return found.features, found.tasks
+
+
+def _of_items(
+    batch: pa.RecordBatch, items: ItemColumn, dimension: int, refused: list[Fault]
+) -> Floats:
+    """The features of the items that a column names."""
+    if items.matrix.shape[1] != dimension:
+        raise ValueError(f"items must have {dimension} features, got {items.matrix.shape[1]}")
+    column = batch.column(items.name)
+    places = pc.index_in(column.cast(pa.string()), value_set=pa.array(items.ids, pa.string()))
+    unknown = _is_null(places)
+    features: Floats = items.matrix[pc.fill_null(places, 0).to_numpy(zero_copy_only=False)]
+    if unknown.any():
+        reason = "is not one of the items", "must be one of the items"
+        refused.append(_fault(items.name, reason, unknown, column))
         features[unknown] = np.nan
-        return features
-
-    def encoded(self, schema: Features) -> tuple[Floats, Sequence[Floats]]:
-        """Features and what is known of tasks, from columns of attributes."""
-        columns = {name: self._batch.column(name) for name in schema.attributes}
-        found = schema.read_log(columns, is_text=self._piece.is_text)
-        for fault in found.faults:
-            self._refuse(fault.name, f"is not {schema.attributes[fault.name].expected}", fault.mask)
-        return found.features, list(found.tasks.T)
-
-    def _refuse(self, name: str, what: str, wrong: Booleans | None) -> None:
-        if wrong is not None:
-            self.refused.append((name, what, wrong, self._batch.column(name)))
+    return features
 
 
-@compiled
-def _place(codes: Integers, ends: Integers, places: Integers) -> None:
-    """The places of rows when sorted by code, and where the rows of each code end.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Batch:
+    """Rows in the order of their tasks: ends[j] to ends[j + 1] are of the task names[j]."""
 
-    A stable counting sort: the rows of code c go to ends[c] ≤ place < ends[c + 1].
-    """
-    for i in range(codes.shape[0]):
-        ends[codes[i] + 1] += 1
-    for code in range(ends.shape[0] - 1):
-        ends[code + 1] += ends[code]
-    for i in range(codes.shape[0]):
-        places[i] = ends[codes[i]]
-        ends[codes[i]] += 1
-    # Every end has moved to the next one.
-    for code in range(ends.shape[0] - 1, 0, -1):
-        ends[code] = ends[code - 1]
-    ends[0] = 0
+    names: Sequence[object]
+    ends: Integers  # (n_tasks + 1,)
+    rows: Floats  # (n, d + 2), z
+    about: Floats  # (n, p)
+    times: Floats | None  # (n,)
+    item_names: Sequence[object]
+    items: Integers | None  # (n,), their places in item_names
+    numbers: Integers  # (n,), of the rows in their piece
+    runs: Integers  # the tasks of the rows as they were, without repetitions
+    run_numbers: Integers  # the numbers of the first rows of the runs
+    piece: Piece
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @classmethod
+    def of(cls, rows: Rows, piece: Piece) -> "Batch":
+        """The batch of checked rows."""
+        names, codes = values.encode(rows.task)
+        # NumPy sorts small integers by radix.
+        small = codes.astype(np.uint16) if len(names) <= 1 << 16 else codes
+        order = np.argsort(small, kind="stable")
+        item_names, items = ([], None) if rows.item is None else values.encode(rows.item)
+        starts = np.flatnonzero(np.diff(codes, prepend=-1))
+        return cls(
+            names=names,
+            ends=np.append(0, np.cumsum(np.bincount(codes, minlength=len(names)))),
+            rows=_in_order(rows, order),
+            about=rows.about[order],
+            times=None if rows.time is None else rows.time[order],
+            item_names=item_names,
+            items=None if items is None else items[order],
+            numbers=rows.numbers[order],
+            runs=codes[starts],
+            run_numbers=rows.numbers[starts],
+            piece=piece,
+        )
+
+    def part(self, first: int, last: int) -> "Batch":
+        """The rows of some tasks."""
+        some = slice(int(self.ends[first]), int(self.ends[last]))
+        return replace(
+            self,
+            names=self.names[first:last],
+            ends=self.ends[first : last + 1] - self.ends[first],
+            rows=self.rows[some],
+            about=self.about[some],
+            times=None if self.times is None else self.times[some],
+            items=None if self.items is None else self.items[some],
+            numbers=self.numbers[some],
+        )
 
 
-@compiled
-def _scatter_columns(columns: Floats, places: Integers, rows: Floats) -> None:
-    """Write columns (e, n) as rows (n, e), each to its place."""
-    for i in range(places.shape[0]):
-        for a in range(rows.shape[1]):
-            rows[places[i], a] = columns[a, i]
-
-
-@compiled
-def _scatter_rows(features: Floats, rewards: Floats, places: Integers, rows: Floats) -> None:
-    """Write rows (x, y, 1), each to its place."""
-    dimension = features.shape[1]
-    for i in range(places.shape[0]):
-        for a in range(dimension):
-            rows[places[i], a] = features[i, a]
-        rows[places[i], dimension] = rewards[i]
-        rows[places[i], dimension + 1] = 1.0
+def _in_order(rows: Rows, order: Integers) -> Floats:
+    """Z = √w·(x, y, 1), (n, d + 2), in this order."""
+    n, features = len(rows), rows.features
+    dimension = features.shape[1] if isinstance(features, np.ndarray) else len(features)
+    found = np.empty((n, dimension + 2))
+    for start in range(0, n, _BLOCK):
+        some = order[start : start + _BLOCK]
+        block = found[start : start + _BLOCK]
+        if isinstance(features, np.ndarray):
+            block[:, :dimension] = features[some]
+        else:
+            for a, column in enumerate(features):
+                block[:, a] = column[some]
+        block[:, dimension] = rows.reward[some]
+        block[:, dimension + 1] = 1.0
+        if rows.weight is not None:
+            block *= np.sqrt(rows.weight[some])[:, None]
+    return found
 
 
 @compiled
@@ -325,158 +359,26 @@ def add_rows(sums: Floats, tasks: Integers, ends: Integers, rows: Floats) -> Non
                 sums[tasks[c], a, b] += product[a, b]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Batch:
-    """Rows of tasks: row i belongs to task names[codes[i]]. Every task has rows.
-
-    `rows` has z = √w·(x, y, 1), (n, d + 2), sorted by code: ends[c] to ends[c + 1] belong to
-    names[c], and row i is at places[i]. It is a view of a buffer, valid until the batch after the
-    next.
-    """
-
-    names: Sequence[object]
-    codes: Integers  # (n,)
-    rows: Floats
-    ends: Integers
-    places: Integers  # (n,)
-    about: Floats  # (n, p)
-    times: Floats | None  # (n,)
-    numbers: Integers  # (n,), of the rows in their piece
-    piece: Piece
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-
-class RowBuffer:
-    """Memory for one batch of rows after another: fresh memory would cost as much as filling it.
-
-    It grows with the largest batch.
-    """
-
-    def __init__(self, dimension: int) -> None:
-        self._size = dimension + 2
-        self._rows = np.empty((0, self._size))
-        self._block = np.ones((self._size, _BLOCK + _APART))
-
-    def fill(
-        self, parts: Sequence[Fields], codes: Integers, n_codes: int
-    ) -> tuple[Floats, Integers, Integers]:
-        """Rows √w·(x, y, 1), (n, d + 2), in the order of their codes.
-
-        Also returns where the rows of each code end, (n_codes + 1,), and the place of every row,
-        (n,). The rows are valid until the next call.
-        """
-        n = len(codes)
-        if len(self._rows) < n:
-            self._rows = np.empty((n, self._size))
-        rows = self._rows[:n]
-        ends = np.zeros(n_codes + 1, dtype=np.int64)
-        places = np.empty(n, dtype=np.int64)
-        _place(codes, ends, places)
-        first = 0
-        for fields in parts:
-            self._scatter(fields, places[first : first + len(fields)], rows)
-            first += len(fields)
-        if parts[0].weight is not None:
-            roots = np.empty(n)
-            roots[places] = np.sqrt(np.concatenate([fields.weight for fields in parts]))
-            rows *= roots[:, None]
-        return rows, ends, places
-
-    def _scatter(self, fields: Fields, places: Integers, rows: Floats) -> None:
-        if isinstance(fields.features, np.ndarray):
-            _scatter_rows(plain(fields.features), plain(fields.reward), places, rows)
-            return
-        columns = [*fields.features, fields.reward]
-        for start in range(0, len(fields), _BLOCK):
-            end = min(start + _BLOCK, len(fields))
-            for a, column in enumerate(columns):
-                self._block[a, : end - start] = column[start:end]
-            _scatter_columns(self._block, places[start:end], rows)
-
-
-@compiled(inline="always")
-def _mixed(value: np.int64) -> np.int64:
-    """A permutation of 64-bit numbers in which every bit moves (the finaliser of SplitMix64)."""
-    z = np.uint64(value)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.int64(z ^ (z >> np.uint64(31)))
-
-
-@compiled
-def _hash_numbers(values: Integers, hashes: Integers) -> None:
-    """Hashes of rows (n, k) of 64-bit numbers; with k = 1, different rows have different hashes."""
-    for i in range(values.shape[0]):
-        found = np.int64(0)
-        for a in range(values.shape[1]):
-            found = _mixed(found * np.int64(_PRIME) + values[i, a])
-        hashes[i] = found
-
-
-@compiled
-def _hash_texts(offsets: Integers, data: NDArray[np.uint8], hashes: Integers) -> None:
-    """Hashes of texts: text i is the bytes of data from offsets[i] to offsets[i + 1]."""
-    for i in range(hashes.shape[0]):
-        found = np.int64(offsets[i + 1] - offsets[i])
-        for at in range(offsets[i], offsets[i + 1]):
-            found = (found ^ np.int64(data[at])) * np.int64(_PRIME)
-        hashes[i] = _mixed(found)
-
-
-@compiled
-def _insert(places: Integers, hashes: Integers, repeated: Booleans) -> int:
-    """Put hashes into a table of open addresses; mark those already there. Returns how many."""
-    mask = places.shape[0] - 1
-    n = 0
-    for i in range(hashes.shape[0]):
-        value = hashes[i]
-        if value == _EMPTY:
-            value = np.int64(1)
-        at = value & mask
-        while places[at] != _EMPTY and places[at] != value:
-            at = (at + 1) & mask
-        repeated[i] = places[at] == value
-        if not repeated[i]:
-            places[at] = value
-            n += 1
-    return n
-
-
-class SeenRows:
-    """The rows so far, by hash. Among 10⁸ rows, two collide with probability 3·10⁻⁴."""
+class Seen:
+    """The rows so far, by hashes of 64 bits: among 10⁸ rows, two are alike by chance at 3·10⁻⁴."""
 
     def __init__(self) -> None:
-        self._places = np.zeros(1 << 10, dtype=np.int64)
-        self._n = 0
+        # Sorted, each more than twice as long as the next.
+        self._parts: list[NDArray[Any]] = []
 
-    def repeated_ids(self, ids: "pa.Array") -> Booleans:
-        """Which ids (n,), strings or integers, have occurred before; notes all of them."""
-        import pyarrow as pa  # noqa: PLC0415 (an optional extra)
-
-        hashes = np.empty(len(ids), dtype=np.int64)
-        if pa.types.is_integer(ids.type):
-            _hash_numbers(np.asarray(ids, dtype=np.int64)[:, None], hashes)
-        else:
-            _, offsets, data = ids.buffers()
-            at = np.frombuffer(offsets, dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
-            held = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
-            _hash_texts(at, held, hashes)
-        return self._note(hashes)
-
-    def repeated_rows(self, values: Integers) -> Booleans:
-        """Which rows (n, k) of 64-bit numbers have occurred before; notes all of them."""
-        hashes = np.empty(len(values), dtype=np.int64)
-        _hash_numbers(values, hashes)
-        return self._note(hashes)
-
-    def _note(self, hashes: Integers) -> Booleans:
-        repeated = np.zeros(len(hashes), dtype=bool)
-        needed = 2 * (self._n + len(hashes))
-        if needed > len(self._places):
-            old = self._places[self._places != _EMPTY]
-            self._places = np.zeros(1 << int(needed).bit_length(), dtype=np.int64)
-            _insert(self._places, old, np.zeros(len(old), dtype=bool))
-        self._n += int(_insert(self._places, hashes, repeated))
+    def repeated(self, columns: Sequence[Any]) -> Booleans:
+        """Which rows (n,) of these columns have occurred before; notes all of them."""
+        frame = pd.DataFrame(dict(enumerate(columns)))
+        hashes = pd.util.hash_pandas_object(frame, index=False).to_numpy()
+        new, first = np.unique(hashes, return_index=True)
+        repeated = np.ones(len(hashes), dtype=np.bool_)
+        repeated[first] = False
+        for part in self._parts:
+            places = np.minimum(np.searchsorted(part, new), len(part) - 1)
+            repeated[first[part[places] == new]] = True
+        self._parts.append(new)
+        while len(self._parts) > 1 and 2 * len(self._parts[-1]) > len(self._parts[-2]):
+            both = np.concatenate([self._parts.pop(), self._parts.pop()])
+            both.sort(kind="stable")  # merges sorted parts
+            self._parts.append(both)
         return repeated

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
 
@@ -14,6 +14,11 @@ from headstart.core.statistics import TaskStatistics
 from headstart.logs.columns import Columns
 from headstart.logs.report import Tally
 from headstart.logs.rows import Batch, add_rows
+
+# The code of a pair of a task and an item is the task's, shifted by this, plus the item's.
+_ITEM_BITS = 31
+# At least so many sums by task and item wait until they are added up.
+_PAIRS = 1 << 18
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -28,6 +33,8 @@ class LoggedTask:
         The sums over its rows; `statistics.about` (p,) has the about columns, if any.
     last_time : float or None
         The time of the last row in seconds, if there is a column of times.
+    items : mapping of hashable to ndarray of shape (d + 2,)
+        By item, the sums Σw, Σwy and Σwx, if there is a column of items.
 
     Examples
     --------
@@ -42,6 +49,7 @@ class LoggedTask:
     name: str | int
     statistics: TaskStatistics
     last_time: float | None
+    items: Mapping[Hashable, Floats]
 
 
 @dataclass
@@ -78,6 +86,10 @@ class LogStatistics:
         self._sums = np.zeros((0, size, size))
         self._side = np.zeros((0, self.columns.n_about))
         self._last_times = np.zeros(0)
+        self._items: dict[Hashable, int] = {}
+        # The sums by task and item, and their codes: sorted, but for those added since.
+        self._pairs = np.zeros(0, dtype=np.int64), np.zeros((0, size))
+        self._more: list[tuple[Integers, Floats]] = []
 
     def add(self, batch: Batch) -> None:
         """Add the rows of a batch.
@@ -90,31 +102,62 @@ class LogStatistics:
         before = len(self.codes)
         tasks = self._codes_of(batch.names)
         add_rows(self._sums, tasks, batch.ends, batch.rows)
+        starts = batch.ends[:-1]
         if batch.times is not None:
-            np.maximum.at(self._last_times, tasks[batch.codes], batch.times)
+            latest = np.maximum.reduceat(batch.times, starts)
+            self._last_times[tasks] = np.maximum(self._last_times[tasks], latest)
+        if batch.items is not None:
+            self._add_items(batch, tasks)
         if self.columns.n_about:
-            self._add_about(batch, tasks, before)
+            new = tasks >= before
+            self._side[tasks[new]] = batch.about[starts[new]]
+            self._check_about(batch, tasks)
 
-    def _add_about(self, batch: Batch, tasks: Integers, before: int) -> None:
-        """Note the about columns of new tasks; raise if numbers change within a task.
+    def _check_about(self, batch: Batch, tasks: Integers) -> None:
+        """Raise if numbers about a task change.
 
         Attributes may have gaps: as in live use, a task's first value counts.
         """
-        first = np.empty(len(batch.names), dtype=np.int64)
-        first[batch.codes[::-1]] = np.arange(len(batch) - 1, -1, -1)
-        new = tasks >= before
-        self._side[tasks[new]] = batch.about[first[new]]
-        if self.columns.schema is not None:
-            return
-        differs = batch.about != self._side[tasks[batch.codes]]
-        if differs.any():
-            row, column = map(int, np.argwhere(differs)[0])
-            code = int(batch.codes[row])
+        codes = np.repeat(np.arange(len(tasks)), np.diff(batch.ends))
+        differs = batch.about != self._side[tasks[codes]]
+        if self.columns.schema is None and differs.any():
+            rows = np.flatnonzero(differs.any(1))
+            row = int(rows[batch.numbers[rows].argmin()])
+            column, code = int(np.flatnonzero(differs[row])[0]), int(codes[row])
             raise ValueError(
                 f"column {self.columns.about_names()[column]!r} must be constant within a task, "
                 f"got {self._side[tasks[code], column]} and {batch.about[row, column]} "
                 f"for task {batch.names[code]!r}{batch.piece.place(int(batch.numbers[row]))}"
             )
+
+    def _add_items(self, batch: Batch, tasks: Integers) -> None:
+        """Add w(x, y, 1) of the rows to the sums of their tasks and items."""
+        assert batch.items is not None
+        names = [self.columns.item_id(name) for name in batch.item_names]
+        items = np.array([self._items.setdefault(name, len(self._items)) for name in names])
+        codes = np.repeat(tasks << _ITEM_BITS, np.diff(batch.ends)) + items[batch.items]
+        self._more.append(_summed(codes, batch.rows * batch.rows[:, -1:]))
+        if sum(len(codes) for codes, _ in self._more) > max(len(self._pairs[0]), _PAIRS):
+            self._sum_items()
+
+    def _sum_items(self) -> None:
+        parts = [self._pairs, *self._more]
+        codes, sums = (np.concatenate(both) for both in zip(*parts, strict=True))
+        self._pairs, self._more = _summed(codes, sums), []
+
+    def _items_of(self, code: int) -> dict[Hashable, Floats]:
+        """The sums by item of a task: Σw, Σwy and Σwx."""
+        if self._more:
+            self._sum_items()
+        codes, sums = self._pairs
+        first, last = np.searchsorted(codes, [code << _ITEM_BITS, (code + 1) << _ITEM_BITS])
+        if first == last:
+            return {}
+        names = list(self._items)
+        items = codes[first:last] & ((1 << _ITEM_BITS) - 1)
+        d = self.dimension
+        rows = np.column_stack([sums[first:last, [d + 1, d]], sums[first:last, :d]])
+        return {names[i]: row for i, row in zip(items.tolist(), rows, strict=True)}
 
     def _codes_of(self, names: Collection[object]) -> Integers:
         """The codes of different tasks (n,); new tasks get new codes."""
@@ -152,6 +195,7 @@ class LogStatistics:
         for part in (self, other):
             before, n = len(joined.codes), len(part.codes)
             tasks = joined._codes_of(part.codes)
+            joined._add_pairs(part, tasks)
             joined._sums[tasks] += part._sums[:n]
             joined._last_times[tasks] = np.maximum(joined._last_times[tasks], part._last_times[:n])
             new = tasks >= before
@@ -164,12 +208,27 @@ class LogStatistics:
                 )
         return joined
 
+    def _add_pairs(self, other: LogStatistics, tasks: Integers) -> None:
+        """Add sums by task and item of others, whose tasks have these codes here."""
+        if not other._items:
+            return
+        other._sum_items()
+        codes, sums = other._pairs
+        items = np.array([self._items.setdefault(name, len(self._items)) for name in other._items])
+        here = (tasks[codes >> _ITEM_BITS] << _ITEM_BITS) + items[codes & ((1 << _ITEM_BITS) - 1)]
+        self._more.append((here, sums))
+
     def last(self) -> LogStatistics:
         """The statistics of the task that appeared last, alone."""
         alone = LogStatistics(self.columns, self.dimension)
         if self.codes:
             name, code = next(reversed(self.codes.items()))
             alone._codes_of([name])
+            for item, row in self._items_of(code).items():
+                alone._items[item] = len(alone._items)
+                alone._more.append(
+                    (np.array([alone._items[item]]), np.append(row[2:], row[1::-1])[None])
+                )
             alone._sums[0], alone._side[0] = self._sums[code], self._side[code]
             alone._last_times[0] = self._last_times[code]
         return alone
@@ -200,4 +259,13 @@ class LogStatistics:
                 about=self._side[code].copy() if self.columns.n_about else None,
             ),
             last_time=None if self.columns.time is None else float(self._last_times[code]),
+            items=self._items_of(code),
         )
+
+
+def _summed(codes: Integers, rows: Floats) -> tuple[Integers, Floats]:
+    """The sums of rows with the same code, sorted by code."""
+    order = np.argsort(codes, kind="stable")
+    codes = codes[order]
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    return codes[starts], np.add.reduceat(rows[order], starts, axis=0)

@@ -3,7 +3,7 @@
 A missing number is NaN.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -263,11 +263,9 @@ class KeyColumn:
         return found
 
 
-def encode(arrays: Sequence["pa.Array"]) -> tuple[list[object], Integers]:
-    """The different names in columns, in order of appearance, and the codes of rows."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    encoded = pa.concat_arrays(arrays).dictionary_encode()
+def encode(array: "pa.Array") -> tuple[list[object], Integers]:
+    """The different names in a column, in order of appearance, and the codes of rows."""
+    encoded = array.dictionary_encode()
     return encoded.dictionary.to_pylist(), np.asarray(encoded.indices, dtype=np.int64)
 
 

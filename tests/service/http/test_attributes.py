@@ -1,20 +1,29 @@
 """Raw attributes over HTTP: the features of the library, bad input, and what tasks are known by."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from tests.features.golden import FILE, bits
+from tests.features.schemas import WIDE
 from tests.service.http.real import digest, serving
 
 import headstart as hs
 from headstart.service.engine.service import Service
 from headstart_client import BanditConfiguration, Client, ObservationRequest
 
-GOLDEN = json.loads(FILE.read_text(encoding="utf-8"))
+# Rows of the schema in which nearly everything is given, everything is missing, and levels are new.
+ROWS: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+    (
+        {"price": 7.5, "weight": 2, "age": 2.5, "brand": "acme", "maker": {"country": "NL"},
+         "genres": ["Action", "new"], "words": "a|b|a", "embedding": [0.5, -1, 2], "new": True},
+        {"device": "phone", "hour": 21.5, "at": "2024-05-01T21:30:00.25+02:00"},
+        {"country": "NL", "income": 28},
+    ),
+    ({}, {}, {}),
+    ({"brand": "unknown", "age": 100, "genres": []}, {"device": 3, "at": 0}, {"country": "XX"}),
+]  # fmt: skip
 SHOP = hs.Features(
     item=[
         hs.Number("price", mean=12.0, scale=9.0),
@@ -48,33 +57,37 @@ def put_items(client: httpx.Client, items: dict[str, dict[str, Any]] = ITEMS) ->
     return client.put(f"{PATH}/items", json=rows)
 
 
-def features_of(client: httpx.Client, decision: str, bandit: str = "shop") -> list[str]:
+def features_of(client: httpx.Client, decision: str, bandit: str = "shop") -> list[float]:
     record = client.get(f"/v1/bandits/{bandit}/decisions/{decision}").raise_for_status().json()
-    return bits(part["value"] for part in record["contributions"])
+    return [part["value"] for part in record["contributions"]]
 
 
 @pytest.mark.parametrize("from_catalogue", [True, False])
-def test_the_golden_vectors(real: tuple[httpx.Client, Service], from_catalogue: bool) -> None:
+def test_features_are_those_of_the_library(
+    real: tuple[httpx.Client, Service], from_catalogue: bool
+) -> None:
     client, _ = real
-    path = "/v1/bandits/golden"
+    path = "/v1/bandits/wide"
     prior = {"class": "Hierarchical", "covariance": "isotropic"}
-    body = {"features": GOLDEN["schema"], "prior": prior}
+    body = {"features": WIDE.plain(), "prior": prior}
     view = client.put(path, json=body).raise_for_status().json()
-    assert view["feature_names"] == GOLDEN["columns"]
-    rows = [{"id": f"{i}", "attributes": v["item"]} for i, v in enumerate(GOLDEN["vectors"])]
+    assert view["feature_names"] == list(WIDE.columns)
+    rows = [{"id": f"{i}", "attributes": item} for i, (item, _, _) in enumerate(ROWS)]
     client.put(f"{path}/items", json=rows).raise_for_status()
-    for i, vector in enumerate(GOLDEN["vectors"]):
-        told = {"context": vector["context"], "about": vector["about"]}
-        arms = [f"{i}"] if from_catalogue else {f"{i}": vector["item"]}
+    for i, (item, context, about) in enumerate(ROWS):
+        told = {"context": context, "about": about}
+        x = pytest.approx(WIDE.encode(item, context, about).tolist(), abs=1e-12)
+        arms = [f"{i}"] if from_catalogue else {f"{i}": item}
         decided = {"task": f"u{i}", "arms": arms, **told}
         made = client.post(f"{path}/decisions", json=[decided]).raise_for_status().json()
-        assert features_of(client, made[0]["id"], "golden") == vector["x"]
-        about = client.get(f"{path}/tasks/u{i}").raise_for_status().json()["about"]
-        assert bits(about) == vector["z"]
-        seen = {"task": f"v{i}", "value": 1.0, "item": vector["item"], **told}
+        assert features_of(client, made[0]["id"], "wide") == x
+        known = client.get(f"{path}/tasks/u{i}").raise_for_status().json()["about"]
+        if about:
+            assert known == pytest.approx(WIDE.encode_about(about).tolist(), abs=1e-12)
+        seen = {"task": f"v{i}", "value": 1.0, "item": item, **told}
         seen = seen if not from_catalogue else {**seen, "item": None, "arm": f"{i}"}
         found = client.post(f"{path}/observations", json=seen).raise_for_status().json()
-        assert features_of(client, found["id"], "golden") == vector["x"]
+        assert features_of(client, found["id"], "wide") == x
 
 
 def test_numbers_without_a_mean_are_refused(real: tuple[httpx.Client, Service]) -> None:
@@ -120,7 +133,9 @@ def test_what_is_first_told_of_a_task_counts_after_a_restart_too(tmp_path: Path)
                 row = {"task": "u", "arms": ["rum"], "context": context, **told}
                 made = client.post(f"{PATH}/decisions", json=row).raise_for_status().json()
                 expected = SHOP.encode(ITEMS["rum"], flat, known)
-                assert features_of(client, made["id"]) == bits(expected)
+                assert features_of(client, made["id"]) == pytest.approx(
+                    expected.tolist(), abs=1e-12
+                )
                 reward = {"decision": made["id"], "value": 1.0}
                 client.post(f"{PATH}/rewards", json=reward).raise_for_status()
             service.refresh("shop")
