@@ -5,8 +5,10 @@ import multiprocessing
 import os
 import threading
 from collections.abc import Callable
+from contextlib import ContextDecorator
+from functools import cache
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 
 def _exit() -> None:
@@ -28,8 +30,19 @@ def end_with_parent(end: Callable[[], None] = _exit) -> None:
     threading.Thread(target=watch, name="headstart-parent", daemon=True).start()
 
 
-class _OneBlasThread:
-    """A limit that lasts while any thread is inside: BLAS's number of threads is the process's."""
+@cache
+def _blas() -> ThreadpoolController:
+    """The libraries with BLAS: NumPy's, and Numba's, which is SciPy's and is loaded when needed."""
+    importlib.import_module("scipy.linalg.cython_blas")
+    return ThreadpoolController().select(user_api="blas")
+
+
+class _OneBlasThread(ContextDecorator):
+    """A limit that lasts while any thread is inside: BLAS's number of threads is the process's.
+
+    Our products are small. Threads that wait for each other's part of one take 50 times as long as
+    soon as other programs use the cores.
+    """
 
     def __init__(self) -> None:
         self._lock, self._inside = threading.Lock(), 0
@@ -37,10 +50,10 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self._limits = threadpool_limits(1, "blas")
+                self._limits = _blas().limit(limits=1)
                 # Only the thread that sets a limit may change it, until it leaves a context: the
                 # one that restores it may be another.
-                with threadpool_limits(1, "blas"):
+                with _blas().limit(limits=1):
                     pass
             self._inside += 1
 
@@ -56,5 +69,4 @@ one_blas_thread = _OneBlasThread()
 
 def use_one_blas_thread() -> None:
     """Have BLAS use one thread in this process: a server's products are small, and it has many."""
-    importlib.import_module("scipy.linalg.cython_blas")  # Numba's own library, loaded when needed
-    threadpool_limits(1, "blas")
+    _blas().limit(limits=1)

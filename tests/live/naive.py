@@ -26,11 +26,13 @@ class Seen:
 class NaiveTask:
     """What a task has seen, and how it counts: what the memory has of it, and since when.
 
-    The bias is that of its prior, which was learned from `prior_tasks` others.
+    The bias is that of its prior, which was learned from `prior_tasks` others and the logarithm
+    `prior_rewards` of their rewards.
     """
 
     bias: Floats
     prior_tasks: int
+    prior_rewards: float
     last_used: float = 0.0
     seen: list[Seen] = field(default_factory=list)
     counted: list[Seen] = field(default_factory=list)
@@ -95,6 +97,13 @@ class NaiveBandit:
         gram = gram + self.regularization * np.eye(self.dimension)
         return np.asarray(np.linalg.solve(gram, moment))
 
+    def rewards(self, without: str | None = None) -> float:
+        """How many rewards count, log₂; with a half-life, relative to one at the position 0."""
+        counted = self.counted_tasks().items()
+        own = [self.weight_of(t) * s.weight for n, t in counted if n != without for s in t.counted]
+        age = 0.0 if self.half_life_seconds is None else self.position / self.half_life_seconds
+        return float(np.log2(max(sum(own), 2.0**-1000))) + age
+
     def refresh(self) -> None:
         """Every task counts as it is now."""
         usual, enough = self.usual_square(), len(self.counted_tasks()) >= 5
@@ -137,9 +146,19 @@ class NaiveBandit:
             self.open[name] = self.finished.pop(name)
         elif name not in self.open:
             self.refresh()
-            self.open[name] = NaiveTask(self.bias(), len(self.counted_tasks()))
+            self.open[name] = NaiveTask(self.bias(), len(self.counted_tasks()), self.rewards())
+        self.catch_up(self.open[name], name)
         self.use(name)
         return self.open[name]
+
+    def catch_up(self, task: NaiveTask, name: str) -> None:
+        """A task that is about to be used gets a newer prior if others have doubled."""
+        others = len(self.counted_tasks()) - bool(task.counted)
+        rewards = self.rewards(without=name)
+        doubled = others > 0 and rewards >= task.prior_rewards + 1.0 - 1e-9
+        if others >= max(1, 2 * task.prior_tasks) or doubled:
+            task.bias, task.prior_tasks = self.bias(without=name), others
+            task.prior_rewards = rewards
 
     def use(self, name: str) -> None:
         self.open[name] = self.open.pop(name)
@@ -225,11 +244,7 @@ class NaiveBandit:
         self.drop_empty(held.name)
 
     def note_change(self, name: str) -> None:
-        task = self.task(name)
         if name not in self.changes:
-            others = len(self.counted_tasks()) - bool(task.counted)
-            if others >= max(1, 2 * task.prior_tasks):
-                task.bias, task.prior_tasks = self.bias(without=name), others
             self.set_aside.discard(name)
             self.changes[name] = None
 

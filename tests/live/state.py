@@ -37,9 +37,8 @@ def run_out(bandit: hs.MetaBandit) -> None:
 
 def is_busy(bandit: hs.MetaBandit) -> bool:
     """Whether the thread has something left to do."""
-    memory = bandit._memory
     with bandit._lock:
-        return bool(memory.n_waiting or memory._in_flight or memory._moves)
+        return bandit._memory.is_busy
 
 
 def prior_tasks(bandit: hs.MetaBandit, name: Name) -> int:
@@ -94,9 +93,10 @@ def fingerprint(bandit: hs.MetaBandit, *, ids: bool = True) -> tuple[object, ...
     population = bandit._memory.population
     scales = None if population.scales is None else population.scales.tobytes()
     counts = (state.n_tasks, state.position, state.weight, state.rounds, state.squares)
-    more = (bandit._memory.n_waiting, tasks.n_from_logs, scales, population.scales_known)
+    more = (list(tasks.changed), tasks.n_from_logs, scales, population.scales_known)
+    counted = {name: tasks.counted.numbers(name).tobytes() for name in tasks.counted}
     abouts = {name: about.tobytes() for name, about in tasks.abouts.items()}
-    known = (rows, others, abouts, waiting, settled, memory, counts, more)
+    known = (rows, others, counted, abouts, waiting, settled, memory, counts, more)
     # The random numbers come last.
     return (*known, bandit._stream.peek(64).tobytes())
 

@@ -15,8 +15,9 @@ import headstart as hs
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.live import Outcome, _item_effects
+from headstart.live._counted import Contribution
 from headstart.live._item_effects import itemized
-from headstart.live._population import Change, Contribution, Population
+from headstart.live._population import Change, Population
 from headstart.live.settings import Settings
 from headstart.logs import ItemColumn
 

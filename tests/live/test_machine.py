@@ -197,6 +197,7 @@ class LiveMachine(RuleBasedStateMachine):
     def nonsense(self, name: str, bad: float, value: int) -> None:
         arms = np.ones((2, DIMENSION))
         arms[1, value % DIMENSION] = bad
+        self.catch_up(name)
         # A refused decision of an open task counts as its use, if idle time matters.
         if self.naive.idle is None:
             self.refused("finite|outweigh", self.bandit.decide, name, arms)
@@ -205,6 +206,18 @@ class LiveMachine(RuleBasedStateMachine):
         for decision in list(self.naive.pending)[:1]:
             self.refused("finite", self.bandit.reward, decision, float("nan"))
             self.refused("finite", self.bandit.reward_many, [decision], [bad * np.inf])
+
+    def catch_up(self, name: str) -> None:
+        """Give a task the newest prior, which it gets before it is used, also by a refused call."""
+        run_out(self.bandit)
+        self.naive.run_out()
+        self.next_prior()
+        is_finished = name in self.naive.finished
+        if is_finished or name in self.naive.open:
+            self.bandit.propensities(name, np.eye(DIMENSION))
+            self.naive.start(name)
+        if is_finished:
+            self.naive.finish(name)
 
     def refused(self, message: str, call: Any, *arguments: Any) -> None:
         run_out(self.bandit)

@@ -200,6 +200,28 @@ def test_tasks_move_when_twice_as_many_others_are_known() -> None:
     np.testing.assert_allclose(bandit.task("open").estimate.prior.bias, [12 / 13])
 
 
+@pytest.mark.parametrize("n_tasks", [4, 36])
+@pytest.mark.parametrize("half_life", [None, 20.0])
+def test_tasks_that_never_end_follow_what_all_have_learned(
+    n_tasks: int, half_life: float | None
+) -> None:
+    """The number of tasks stays; rewards were 0, and are 1 from then on."""
+    now = [0.0]
+    prior = hs.priors.Pooled(within_task=False)
+    given: dict[str, Any] = {"half_life_seconds": half_life, "clock": lambda: now[0]}
+    bandit = hs.MetaBandit(dimension=1, prior=prior, seed=0, scales=None, **given)
+    for value in [0.0, *np.ones(60)]:
+        for user in range(n_tasks):
+            bandit.reward(bandit.decide(user, [[1.0]]).id, value)
+        bandit.next_prior()
+        now[0] += 1.0
+    known = float(bandit.next_prior().bias[0])
+    assert known > 0.95
+    held = [bandit.task(user).estimate.prior.bias[0] for user in range(n_tasks)]
+    # Each was renewed when half of the 61 rewards were known, or later.
+    np.testing.assert_allclose(held, known, atol=0.05)
+
+
 @pytest.mark.parametrize("calls", ["decide", "batch", "propensities"])
 def test_of_many_tasks_each_decides_by_the_prior_of_all(calls: str) -> None:
     prior = hs.priors.Pooled(within_task=False)
@@ -291,17 +313,34 @@ def test_forgetting_the_only_task_leaves_nothing() -> None:
     assert bandit.learned().n_tasks == 0
 
 
-def test_changes_that_are_taken_back_count_once() -> None:
-    """A task learns again while its first change is in flight, and then both are taken back."""
+def test_a_task_that_learns_while_its_change_is_counted_is_counted_again() -> None:
+    """As the thread does it: between reading a task and installing the memory, the task learns."""
     bandit = hs.MetaBandit(dimension=D, prior=hs.priors.Pooled(within_task=False), seed=0)
-    for x in np.eye(D):
+    memory, population = bandit._memory, bandit._memory.population
+    for t, x in enumerate(np.eye(D)):
         bandit.observe("ann", x, 1.0)
-        bandit._memory.collect(1)
-    bandit._memory.undo()
+        changes = memory.changes(memory.begin_refresh(1))
+        bandit.observe("ann", -x, 1.0)
+        new = population.replaced(population.state, changes)
+        memory.install(changes, new, population.starting_from(new.memory), None)
+        assert memory_state(bandit).rounds == 2 * t + 1
+        assert is_busy(bandit)
     bandit.next_prior()
     state = memory_state(bandit)
-    assert (state.n_tasks, state.rounds) == (1, D)
+    assert (state.n_tasks, state.rounds) == (1, 2 * D)
     assert_same(state.memory, absorbed(bandit))
+    assert not is_busy(bandit)
+
+
+def test_a_task_that_ends_while_its_change_is_counted_leaves_nothing(tmp_path: Any) -> None:
+    """Its only decision was cancelled, so that nothing is known of it."""
+    bandit = hs.MetaBandit(dimension=D, seed=0, deadline_seconds=60.0, default_reward=0.0)
+    bandit.cancel(bandit.decide("ann", np.eye(D)).id)
+    bandit._memory.changes(bandit._memory.begin_refresh(1))
+    bandit.finish("ann")
+    assert bandit.learned().n_tasks == 0
+    assert (bandit.tasks(), bandit.n_finished) == ([], 0)
+    bandit.save(tmp_path / "bandit.npz")
 
 
 def test_half_life_by_hand() -> None:

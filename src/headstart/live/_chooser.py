@@ -160,7 +160,7 @@ def _decide_one(
     exploration: float,
     scratch: Floats,
     scores: Floats,
-    pending: tuple[Floats, Integers],
+    pending: tuple[Floats, Integers, Floats],
     place: int,
 ) -> tuple[int, float, int]:
     """Choose among arms (K, d) by xᵀŵ + radius·‖x‖, and keep the decision in a free place.
@@ -178,7 +178,7 @@ def _decide_one(
     count = count_of(rows[slot], dimension)
     index_task(reading, arms_of_task, 0, radius, mean, effects, count, scratch, rows_of_scores, 0)
     choice, propensity = choose(rows_of_scores, 0, uniform, exploration)
-    kept, links = pending
+    kept, links, _ = pending
     for a in range(dimension):
         kept[place, a] = arms[choice, a]
     return choice, propensity, hold(links, rows, slot, place)
@@ -224,12 +224,12 @@ def _keep_all(
     rows: Floats,
     slots: Integers,
     features: Floats,
-    pending: tuple[Floats, Integers],
+    pending: tuple[Floats, Integers, Floats],
     places: Integers,
     codes: Integers,
 ) -> None:
     """Keep the chosen features (n, d) of n tasks in free places; sets the codes (n,) of the ids."""
-    kept, links = pending
+    kept, links, _ = pending
     for i in range(slots.shape[0]):
         for a in range(features.shape[1]):
             kept[places[i], a] = features[i, a]

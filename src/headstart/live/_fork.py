@@ -42,8 +42,6 @@ class Guard:
     def after_fork(self, *, child: bool) -> None:
         """In the child, use other ids and random numbers than the parent."""
         if child:
-            # The child has neither the refreshing thread nor what it was about to install.
-            self._memory.undo()
             self._memory.tasks.pending.renew()
             self._stream.renew(np.random.default_rng())
             self._begin()

@@ -7,18 +7,11 @@ from dataclasses import replace
 from headstart.arrays import Floats
 from headstart.interfaces import n_about
 from headstart.kernels.state import REWARDS
+from headstart.live._counted import Contribution
 from headstart.live._item_effects import both, itemized, items_of
 from headstart.live._memory import Memory
-from headstart.live._population import Change, Contribution, Start, State, warn_set_aside
-from headstart.live._rows import (
-    AS_IT_IS,
-    COUNTED,
-    COUNTED_AT,
-    FIRST_PENDING,
-    LAST_USED,
-    NONE,
-    PRIOR_TASKS,
-)
+from headstart.live._population import Change, Start, State, warn_set_aside
+from headstart.live._rows import FIRST_PENDING, LAST_USED, NONE, PRIOR_REWARDS, PRIOR_TASKS
 from headstart.live.inputs import Name, default_names
 from headstart.logs import Columns, LoggedTask, LogReading, LogStatistics
 from headstart.progress import Progress
@@ -170,7 +163,7 @@ def _position(memory: Memory, task: LoggedTask) -> float:
     """The position of a log's task in the memory."""
     if memory.tasks.settings.half_life_seconds is None or task.last_time is None:
         return memory.population.position_now()
-    earlier = memory.contribution(task.name) if task.name in memory.tasks else None
+    earlier = memory.tasks.counted.get(task.name)
     return task.last_time if earlier is None else max(task.last_time, earlier.position)
 
 
@@ -180,7 +173,7 @@ def _keep(memory: Memory, counted: Sequence[tuple[Name, Contribution]]) -> None:
     A known task is counted again with everything it has by now, and stays open if it is open.
     """
     tasks, population = memory.tasks, memory.population
-    earlier = [memory.contribution(name) for name, _ in counted if name in tasks]
+    earlier = [tasks.counted.get(name) for name, _ in counted]
     base = population.take_out([contribution for contribution in earlier if contribution])
     parts = [State(population.estimator.empty(tasks.dimension)) for _ in range(_PARTS)]
     for i, (name, contribution) in enumerate(counted):
@@ -205,6 +198,7 @@ def _keep(memory: Memory, counted: Sequence[tuple[Name, Contribution]]) -> None:
     population.install(whole)
     for (name, contribution), row in zip(counted, rows, strict=True):
         _put(memory, name, row)
+        tasks.counted.set(name, contribution)
         tasks.items.adopt(name, items_of(contribution.task))
         if contribution.task.about is not None:
             tasks.abouts[name] = contribution.task.about
@@ -216,8 +210,8 @@ def _row(
     """The row of a task without A: its statistics, and the prior learned from other tasks."""
     tasks = memory.tasks
     row = tasks.layout.packed(contribution.task, start.prior)
-    row[COUNTED], row[COUNTED_AT], row[FIRST_PENDING] = AS_IT_IS, contribution.position, NONE
-    row[PRIOR_TASKS] = n_others
+    row[FIRST_PENDING], row[PRIOR_TASKS] = NONE, n_others
+    row[PRIOR_REWARDS] = memory.population.rewards()
     if name in tasks:
         before = tasks.row(name)
         row[FIRST_PENDING], row[LAST_USED] = before[FIRST_PENDING], before[LAST_USED]

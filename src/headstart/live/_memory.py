@@ -1,8 +1,9 @@
 """Memory: what all tasks have taught, which of them to count again, and tasks that start."""
 
+import itertools
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from types import TracebackType
@@ -13,22 +14,11 @@ from numpy.typing import ArrayLike
 
 from headstart import checks
 from headstart.arrays import Floats, Integers
-from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import n_about
 from headstart.kernels import state as columns
 from headstart.live._item_effects import ItemEffects
-from headstart.live._population import Change, Contribution, Population, Start, State
-from headstart.live._rows import (
-    AS_IT_IS,
-    AS_IT_WAS,
-    COUNTED,
-    COUNTED_AT,
-    FIRST_PENDING,
-    NONE,
-    NOT_COUNTED,
-    PRIOR_TASKS,
-    TO_COUNT,
-)
+from headstart.live._population import Change, Population, Start, State
+from headstart.live._rows import FIRST_PENDING, NONE, PRIOR_REWARDS, PRIOR_TASKS
 from headstart.live._tasks import Tasks
 from headstart.live.decision import TaskView
 from headstart.live.explanation import Explanation
@@ -46,25 +36,21 @@ class Memory:
     """The memory over the tasks of a bandit: each counts once, in its present or an earlier state.
 
     With refresh "inline" it comes up to date when a task opens. With "background" a thread does it
-    (`Refresher`): it collects changes under the bandit's lock, computes without it, and installs
-    the result under it. Until then the changes are in flight.
+    (`Refresher`): it reads the tasks that changed under the bandit's lock, computes without it, and
+    installs the result and what now counts of those tasks under it. Until then nothing has changed.
     """
 
     def __init__(self, tasks: Tasks, population: Population) -> None:
         self.tasks = tasks
         self.population = population
-        tasks.n_about = tasks.n_about or n_about(population.estimator)
         settings = tasks.settings
         self.inline = settings.refresh == "inline"
         # Whether the rows hold the current estimates between calls.
         self.estimate_is_kept = not population.bias_moves and settings.discount == 1.0
         # Whether one compiled call is all that a decision or a reward needs.
         self.one_call = self.estimate_is_kept and settings.idle_seconds is None
-        # Ordered, so that the first is found without a search past those taken before.
-        self._changed: OrderedDict[Name, None] = OrderedDict()
-        self._earlier: dict[Name, TaskStatistics] = {}  # of tasks counted in an old state
-        self._in_flight: dict[Name, Change] = {}
         self._moves: OrderedDict[Name, None] = OrderedDict()
+        self._refresh = 0  # how many refreshes have begun
         self.generation = 0  # raised when anything but the thread replaces the memory
         # Asks the thread to refresh, where there is one.
         self.request: Callable[[], None] = _ask_nothing
@@ -90,9 +76,9 @@ class Memory:
 
     def _open_new(self, name: Name) -> int:
         if not self.inline:
-            if self._changed:
+            if self.tasks.changed:
                 self.request()
-        elif self.population.is_due(len(self._changed)):
+        elif self.population.is_due(len(self.tasks.changed)):
             self.bring_up_to_date()
         population, about = self.population, self.tasks.abouts.get(name)
         start = population.start_with(about)
@@ -102,7 +88,7 @@ class Memory:
             )
         slot = self.tasks.open(name, start.row)
         self.tasks.rows[slot, FIRST_PENDING] = NONE
-        self.tasks.rows[slot, PRIOR_TASKS] = population.state.n_tasks
+        self._note_prior(slot, population.state.n_tasks)
         return slot
 
     @contextmanager
@@ -121,14 +107,14 @@ class Memory:
         if name in tasks.abouts:
             yield
             return
-        if name in tasks:
-            self._note_about(name)
+        if name in tasks.counted:
+            self.note(name)
         slot = tasks.slots.get(name)
         before = None if slot is None else tasks.rows[slot].copy()
         tasks.abouts[name] = array
         try:
             if slot is not None and n_about(self.population.estimator):
-                state, contribution = self.population.state, self.contribution(name)
+                state, contribution = self.population.state, tasks.counted.get(name)
                 start, n_others = self.population.starting_from_others(state, contribution, array)
                 self.rebase(name, start, n_others)
             yield
@@ -145,45 +131,38 @@ class Memory:
         """`knowing`, if there is side information."""
         return nullcontext() if about is None else self.knowing(name, about)
 
-    def _note_about(self, name: Name) -> None:
-        """Note that a task must be counted again because its side information became known."""
-        row = self.tasks.row(name)
-        if row[COUNTED] == AS_IT_IS:
-            self._earlier[name] = self.tasks.statistics(name)
-            row[COUNTED] = AS_IT_WAS
-            self.note(name)
-
     def move_bias(self, slot: int) -> None:
         """If the bias moves, set it from the memory and the task's own rewards."""
         if self.population.bias_moves:
             self._move_bias(self.tasks.names[slot], self.tasks.rows[slot])
 
     def _move_bias(self, name: Name, row: Floats) -> None:
-        contribution, statistics = self.contribution(name), self.tasks.statistics(name)
+        contribution, statistics = self.tasks.counted.get(name), self.tasks.statistics(name)
         self.tasks.layout.move(row, self.population.bias_with(contribution, statistics))
 
     # Tasks that learn.
 
-    def note_change(self, slot: int) -> None:
-        """Note that a task is about to learn, which outdates its contribution to the memory."""
-        name, row = self.tasks.names[slot], self.tasks.rows[slot]
-        if row[COUNTED] == AS_IT_IS:
-            self._earlier[name] = self.tasks.statistics(name)
-        row[COUNTED] = TO_COUNT if row[COUNTED] == NOT_COUNTED else AS_IT_WAS
-        self.note(name)
-        if self.population.is_outdated(row[PRIOR_TASKS], counted=_is_counted(row)):
-            self.move(name)
+    def is_counted(self, name: Name) -> bool:
+        """Whether the memory counts a task."""
+        return name in self.tasks.counted
 
     def note(self, name: Name) -> None:
-        """Note that a task must be counted again."""
-        self._changed[name] = None
+        """Note that a task has changed since it was counted."""
+        self.tasks.changed[name] = self._refresh
         if not self.inline:
+            self.request()
+
+    def note_all(self, slots: Sequence[int]) -> None:
+        """`note`, for the tasks in some slots."""
+        names = self.tasks.names
+        self.tasks.changed.update(dict.fromkeys([names[slot] for slot in slots], self._refresh))
+        if not self.inline and slots:
             self.request()
 
     def revise(self, slot: int) -> None:
         """Revise a task's prior by everything other tasks have taught since it began."""
         tasks, row = self.tasks, self.tasks.rows[slot]
-        if _is_counted(row):
+        if self.is_counted(tasks.names[slot]):
             # The memory holds the task's own rewards, which must not count as prior knowledge too.
             self.move(tasks.names[slot])
             return
@@ -198,7 +177,7 @@ class Memory:
         """Give an open task the prior that all others teach by now, without its own part."""
         if self.inline:
             about, state = self.tasks.abouts.get(name), self.population.state
-            contribution = self.contribution(name)
+            contribution = self.tasks.counted.get(name)
             self.rebase(name, *self.population.starting_from_others(state, contribution, about))
         else:
             self._moves[name] = None
@@ -210,19 +189,28 @@ class Memory:
         If the prior is large, this is left to the thread, if there is one.
         """
         row, population = self.tasks.rows[slot], self.population
-        if row[PRIOR_TASKS] >= population.oldest:
+        if (
+            row[PRIOR_TASKS] >= population.oldest
+            and row[PRIOR_REWARDS] >= population.oldest_rewards
+        ):
             return
         name = self.tasks.names[slot]
-        if self.inline or self.tasks.dimension <= _MOST_AT_ONCE:
+        counted = self.is_counted(name)
+        if not population.has_many:
+            if population.is_outdated(row, counted=counted, own=self._own(name)):
+                self.move(name)
+        elif self.inline or self.tasks.dimension <= _MOST_AT_ONCE:
             start = population.start_with(self.tasks.abouts.get(name))
-            self.rebase(name, start, population.state.n_tasks - int(_is_counted(row)))
+            self.rebase(name, start, population.state.n_tasks - int(counted))
         else:
             self.move(name)
 
     def catch_up_all(self, slots: Integers) -> None:
         """`catch_up`, for many tasks."""
         if self.population.oldest > 0.0:
-            for slot in slots[self.tasks.rows[slots, PRIOR_TASKS] < self.population.oldest]:
+            fewer = self.tasks.rows[slots, PRIOR_TASKS] < self.population.oldest
+            fewer |= self.tasks.rows[slots, PRIOR_REWARDS] < self.population.oldest_rewards
+            for slot in slots[fewer]:
                 self.catch_up(int(slot))
 
     def next_move(self) -> Name | None:
@@ -240,87 +228,60 @@ class Memory:
             row = tasks.layout.rebased(tasks.rows[slot], start.prior, start.components)
             tasks.rows[slot] = row
             tasks.pending.forget_numbers(tasks.rows[slot])
-            tasks.rows[slot, PRIOR_TASKS] = n_tasks
+            self._note_prior(slot, n_tasks)
+
+    def _note_prior(self, slot: int, n_tasks: int) -> None:
+        """Note from how many other tasks and rewards the prior of a task was learned."""
+        own = self._own(self.tasks.names[slot])
+        self.tasks.rows[slot, PRIOR_TASKS] = n_tasks
+        self.tasks.rows[slot, PRIOR_REWARDS] = self.population.rewards(own)
+
+    def _own(self, name: Name) -> float:
+        """The weight of a task's rewards in the memory."""
+        counted = self.tasks.counted
+        return self.population.own(*counted.numbers(name)[:2]) if name in counted else 0.0
 
     # What is counted.
 
     @property
-    def n_waiting(self) -> int:
-        """How many tasks have changed and are not in flight."""
-        return len(self._changed)
-
-    def contribution(self, name: Name) -> Contribution | None:
-        """What the memory counts for a task."""
-        if name in self._in_flight:
-            return self._in_flight[name].before
-        return self._marked(name)
-
-    def _marked(self, name: Name) -> Contribution | None:
-        """What the memory will count for a task once the changes in flight are installed."""
-        row = self.tasks.row(name)
-        position = float(row[COUNTED_AT])
-        if row[COUNTED] == AS_IT_IS:
-            return Contribution(self.tasks.statistics(name), position)
-        if row[COUNTED] == AS_IT_WAS:
-            return Contribution(self._earlier[name], position)
-        return None
+    def is_busy(self) -> bool:
+        """Whether tasks wait to be counted, or for a newer prior."""
+        return bool(self.tasks.changed or self._moves)
 
     def bring_up_to_date(self) -> None:
         """Count every task in its present state, now."""
-        self.undo()
-        self.population.count(self.collect(len(self._changed)))
-        self._clear_in_flight()
         self.generation += 1
-        self._count_again_if_due()
+        changes = self.changes(list(self.tasks.changed))
+        self.population.count(changes)
+        self.tasks.changed.clear()
+        self._note_counted(changes)
 
-    def collect(self, limit: int) -> list[Change]:
-        """Up to `limit` changes, which are in flight from now on."""
-        changes = []
-        for _ in range(min(limit, len(self._changed))):
-            name, _ = self._changed.popitem(last=False)
-            before = self._marked(name)
-            change = self.population.change(name, before, self.tasks.statistics(name))
-            self._earlier.pop(name, None)
-            row = self.tasks.row(name)
-            if change.after is None:
-                row[COUNTED] = NOT_COUNTED
-            else:
-                row[COUNTED], row[COUNTED_AT] = AS_IT_IS, change.after.position
-            if change.before is not None or change.after is not None:
-                changes.append(change)
-                # The memory counts what it counted before the first of them.
-                first = self._in_flight.get(name, change)
-                self._in_flight[name] = replace(change, before=first.before)
-            else:
-                self.tasks.drop_empty(name)
-        return changes
+    def begin_refresh(self, limit: int) -> list[Name]:
+        """Up to `limit` tasks that have changed. They wait until `install`."""
+        self._refresh += 1
+        return list(itertools.islice(self.tasks.changed, limit))
 
-    def undo(self) -> None:
-        """Take back the changes in flight, which the memory never got."""
-        for name, change in self._in_flight.items():
-            row = self.tasks.row(name)
-            if change.before is None:
-                row[COUNTED] = TO_COUNT
-                self._earlier.pop(name, None)
-            else:
-                self._earlier[name] = change.before.task
-                row[COUNTED], row[COUNTED_AT] = AS_IT_WAS, change.before.position
-            self._changed[name] = None
-        self._in_flight.clear()
-        self.generation += 1
+    def changes(self, names: Iterable[Name]) -> list[Change]:
+        """What should count of some tasks, as they are now, instead of what counts."""
+        tasks, change = self.tasks, self.population.change
+        return [change(name, tasks.counted.get(name), tasks.statistics(name)) for name in names]
 
-    def install(self, state: State, start: Start, effects: ItemEffects | None) -> None:
-        """Install the memory that was computed for the changes in flight."""
+    def install(
+        self, changes: Sequence[Change], state: State, start: Start, effects: ItemEffects | None
+    ) -> None:
+        """Install the memory with these changes; a task that changed since it began waits again."""
         self.population.install(state, start, effects)
-        self._clear_in_flight()
-        self._count_again_if_due()
+        for change in changes:
+            if self.tasks.changed[change.name] < self._refresh:
+                del self.tasks.changed[change.name]
+        self._note_counted(changes)
 
-    def _clear_in_flight(self) -> None:
-        """Note that the changes in flight are in the memory, except for tasks without rewards."""
-        gone = [name for name, change in self._in_flight.items() if change.after is None]
-        self._in_flight.clear()
-        for name in gone:
-            self.tasks.drop_empty(name)
+    def _note_counted(self, changes: Iterable[Change]) -> None:
+        for change in changes:
+            self.tasks.counted.set(change.name, change.after)
+            if change.after is None:
+                self.tasks.drop_empty(change.name)
+        self._count_again_if_due()
 
     def _count_again_if_due(self) -> None:
         """Count everything again to learn scales, once, or if the sums have too few digits left.
@@ -331,8 +292,7 @@ class Memory:
         worn = population.state.is_worn and not self.tasks.n_from_logs
         if not (population.wants_scales or worn):
             return
-        marked = ((name, self._marked(name)) for name in self.tasks.all_names())
-        counted = {name: contribution for name, contribution in marked if contribution is not None}
+        counted = self.tasks.counted.all()
         if population.wants_scales and population.learn_scales(
             counted, self.tasks.feature_names.all
         ):
@@ -347,23 +307,16 @@ class Memory:
         slot = tasks.reopen(name) if name in tasks.finished else tasks.slot(name)
         for place in tasks.pending.of(tasks.rows[slot]):
             tasks.pending.drop(tasks.rows, place)
-        self.undo()
-        contribution = self._marked(name)
+        contribution = tasks.counted.get(name)
         if contribution is not None:
             self.population.install(self.population.take_out([contribution]))
-        for names in (self._changed, self._earlier, self._moves):
+            tasks.counted.set(name, None)
+        for names in (tasks.changed, self._moves):
             names.pop(name, None)
         tasks.close(name)
         tasks.abouts.pop(name, None)
         tasks.items.drop(name)
         self.bring_up_to_date()
-
-    def adopt(self, open_rows: Mapping[Name, Floats], finished: Mapping[Name, Floats]) -> None:
-        """Take tasks with their rows. They count already, except those on the list to count."""
-        self.tasks.adopt(open_rows, finished)
-        for name in (*open_rows, *finished):
-            if self.tasks.row(name)[COUNTED] == TO_COUNT:
-                self.note(name)
 
     def has_half_life_of(self, settings: Mapping[str, Any]) -> bool:
         """Whether the memory has the half-life of these settings."""
@@ -380,18 +333,16 @@ class Memory:
         new = self.tasks.settings.half_life_seconds or math.inf
         end, now = population.state.position, population.position_now()
         population.install(replace(population.state, position=now))
-        for name in self.tasks.all_names():
-            row = self.tasks.row(name)
-            if row[COUNTED] != AS_IT_IS:
-                continue
-            age = (end - row[COUNTED_AT]) / old
+        counted = self.tasks.counted
+        for name in counted:
+            age = (end - counted.position(name)) / old
             if math.isfinite(new):
-                row[COUNTED_AT] = now - age * new
+                counted.move(name, now - age * new)
             else:
                 task = self.tasks.statistics(name)
                 parts = [(task, -(2.0**-age)), (task, 1.0)]
                 population.install(population.summed(population.state, parts))
-                row[COUNTED_AT] = now
+                counted.move(name, now)
 
     # What is known of tasks.
 
@@ -426,10 +377,6 @@ class Memory:
         x, item = tasks.pending.features[place].copy(), tasks.pending.items.get(place)
         view = self.view(tasks.names[tasks.pending.owner(place)])
         return view.explained(x, item if arm is None else arm, item)
-
-
-def _is_counted(row: Floats) -> bool:
-    return row[COUNTED] in (AS_IT_IS, AS_IT_WAS)
 
 
 class Opened:

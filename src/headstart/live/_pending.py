@@ -191,9 +191,9 @@ class Pending:
         self.features = np.zeros((1, dimension))
         self.links = np.full((1, _COLUMNS), NONE)
         self.links[_END, NEWER] = self.links[_END, OLDER] = _END
-        self.arrays = (self.features, self.links)  # they grow in place
         self.times = np.zeros(1)
         self.provisional = np.zeros((1, N_PROVISIONAL))
+        self.arrays = self.features, self.links, self.provisional  # they grow in place
         self.n_provisional = 0
         self.items: dict[int, Hashable] = {}  # by place, the item that was chosen from a catalogue
         self.clock: Callable[[], float] | None = None  # where decisions have a deadline

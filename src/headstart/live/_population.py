@@ -25,10 +25,12 @@ from headstart.interfaces import (
 )
 from headstart.kernels import Components
 from headstart.live import _item_effects
+from headstart.live._counted import Contribution
 from headstart.live._item_effects import ItemEffects, ItemSums
-from headstart.live._rows import Layout
+from headstart.live._rows import PRIOR_REWARDS, PRIOR_TASKS, Layout
 from headstart.live.inputs import Name
 from headstart.live.settings import Settings
+from headstart.processes import one_blas_thread
 
 _log = logging.getLogger("headstart.live")
 
@@ -42,22 +44,17 @@ _ROUNDING, _WORN = 1e-12, 1e-8
 # How many bytes of starts of tasks with side information are cached.
 _STARTS_BYTES = 1 << 24
 # From this many tasks on, a task's own rewards count so little in the prior of all tasks that this
-# serves as the prior of the others too; and a prior is old once there are an eighth more tasks, or
-# an eighth of them have changed.
+# serves as the prior of the others too; and a prior is old once there are an eighth more tasks, an
+# eighth of them have changed, or they have twice as many rewards.
 _MANY_TASKS = 32
 _MORE_TASKS = 1.125
+# Rewards have doubled, as a difference of log₂, despite rounding; and instead of log₂(0).
+_TWICE = 1.0 - 1e-9
+_NO_REWARDS = 2.0**-1000
 # How many clicks, and how many rewards without one, are added to a rate of clicks.
 _CLICKS = 10.0
 # How many rewards it takes to learn the scales.
 _ROUNDS_TO_LEARN = 32
-
-
-@dataclass(frozen=True, eq=False)
-class Contribution:
-    """What the memory counts for a task: its statistics, at a position of the memory."""
-
-    task: TaskStatistics
-    position: float  # a time in seconds; 0 without a half-life
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +112,10 @@ class Population:
         self.estimator: LivePriorEstimator = estimator
         self.settings = settings
         self.state = State(estimator.empty(dimension))
-        # A task whose prior was learned from fewer others than this gets a newer one.
-        self.oldest = 0.0
+        # A task whose prior was learned from fewer others, or fewer rewards, gets a newer one; if
+        # there are not many tasks, `is_outdated` decides.
+        self.oldest, self.oldest_rewards = 0.0, -math.inf
+        self.has_many = False
         self.scales: Floats | None = None
         self.scales_known = settings.scales is None
         # AVG and RR move the bias with the task's own rewards.
@@ -153,6 +152,7 @@ class Population:
         self._start, covariance = start, start.prior.mean_covariance
         self.mean_covariance = np.empty((0, 0)) if covariance is None else covariance
 
+    @one_blas_thread
     def starting_from(self, memory: Memory, about: Floats | None = None) -> Start:
         """What a task with this side information starts from, by a memory."""
         prior = _unscaled(starting_prior(self.estimator, memory, about), self.scales)
@@ -182,26 +182,43 @@ class Population:
             start = self.starting_from(state.memory, about)
         return start, n_others
 
-    def is_outdated(self, prior_tasks: float, *, counted: bool) -> bool:
-        """Whether there are now twice as many other tasks as a task's prior was learned from.
+    def rewards(self, own: float = 0.0) -> float:
+        """How many rewards the memory knows besides a task's own, log₂; it never falls with age.
 
-        With many tasks, `oldest` says it.
+        With a half-life, the weight of a reward is relative to one at the position 0: so even if
+        the memory counts as many as it forgets, this grows by 1 in each half-life.
+        """
+        number = max(self.state.rounds - own, _NO_REWARDS)
+        return math.log2(number) + self.state.position / self._half_life
+
+    def is_outdated(self, row: Floats, *, counted: bool, own: float) -> bool:
+        """Whether a task's prior was learned from half as many other tasks or rewards as now.
+
+        `own` is the weight of the task's rewards in the memory. With many tasks, `oldest` says it.
         """
         others = self.state.n_tasks - int(counted)
-        return self.oldest == 0.0 and not self.bias_moves and others >= max(1.0, 2.0 * prior_tasks)
+        if self.has_many or self.bias_moves or others == 0:
+            return False
+        doubled = self.rewards(own) >= row[PRIOR_REWARDS] + _TWICE
+        return bool(others >= 2.0 * row[PRIOR_TASKS] or doubled)
 
     def is_due(self, n_changed: int) -> bool:
         """Whether a new task should wait until this many changed tasks are counted."""
-        n_tasks = self.state.n_tasks
-        return n_tasks < _MANY_TASKS or n_changed >= n_tasks * (_MORE_TASKS - 1.0)
+        known = self.state.weight
+        return known < _MANY_TASKS or n_changed >= known * (_MORE_TASKS - 1.0)
 
     def install(
         self, state: State, start: Start | None = None, effects: ItemEffects | None = None
     ) -> None:
         """Continue with another memory; its start may be given with the effects of its items."""
         self.state, self._start, self._starts = state, None, {}
-        many = state.n_tasks >= _MANY_TASKS and not self.bias_moves
-        self.oldest = (state.n_tasks - 1) / _MORE_TASKS if many else 0.0
+        n_tasks, self.has_many = state.n_tasks, state.n_tasks >= _MANY_TASKS
+        if n_tasks and not self.bias_moves:
+            half = math.nextafter(n_tasks / 2.0, math.inf)
+            self.oldest = (n_tasks - 1) / _MORE_TASKS if self.has_many else half
+            self.oldest_rewards = math.nextafter(self.rewards() - _TWICE, math.inf)
+        else:
+            self.oldest, self.oldest_rewards = 0.0, -math.inf
         if start is not None:
             self._install_start(start)
             self._effects = state.items, effects
@@ -233,6 +250,7 @@ class Population:
             self._effects = self.state.items, effects
         return effects
 
+    @one_blas_thread
     def effects_of(self, state: State) -> ItemEffects | None:
         """The effects of items, by a memory. They are those of now if the items are."""
         sums, effects = self._effects
@@ -272,10 +290,18 @@ class Population:
 
     def weight(self, contribution: Contribution, position: float) -> float:
         """The weight of a contribution at a position; it halves with every half-life."""
+        return self._weight(contribution.position, position)
+
+    def _weight(self, counted_at: float, position: float) -> float:
         if math.isinf(self._half_life):
             return 1.0
-        return float(2.0 ** ((contribution.position - position) / self._half_life))
+        return float(2.0 ** ((counted_at - position) / self._half_life))
 
+    def own(self, counted_at: float, count: float) -> float:
+        """The weight now of rewards (T) that were counted at a position."""
+        return self._weight(counted_at, self.state.position) * count
+
+    @one_blas_thread
     def replaced(self, state: State, changes: Sequence[Change]) -> State:
         """The memory with some tasks' contributions replaced."""
         if not changes:
@@ -294,6 +320,8 @@ class Population:
 
     def summed(self, state: State, parts: Sequence[tuple[TaskStatistics, float]]) -> State:
         """The memory with tasks added with these weights; with weights below 0, subtracted."""
+        if not parts:
+            return state
         items = ItemSums.empty(self.layout.dimension) if state.items is None else state.items
         items = items.counted(parts)
         for task, weight in parts:

@@ -90,8 +90,6 @@ class Refresher:
                 self._move_tasks()
         except Exception:
             _log.exception("the prior could not be refreshed and stays as it is")
-            with self._lock:
-                self._memory.undo()
             return _IDLE_SECONDS
         took = time.perf_counter() - began
         if took > _LONG_SECONDS:
@@ -104,28 +102,24 @@ class Refresher:
     def _refresh(self) -> bool:
         """Count the tasks that changed; whether some are left."""
         memory, population = self._memory, self._memory.population
-        collected: list[Change] = []
-        while len(collected) < _TASKS_PER_REFRESH:
+        with self._lock:
+            generation, state = memory.generation, population.state
+            names = memory.begin_refresh(_TASKS_PER_REFRESH)
+        changes: list[Change] = []
+        while len(changes) < len(names):
             with self._lock:
-                if not collected:
-                    generation, state = memory.generation, population.state
-                elif memory.generation != generation:
-                    return True
-                some = memory.collect(_TASKS_PER_LOCK)
-                more = memory.n_waiting > 0
-            collected += some
-            if not more:
-                break
-        if not collected:
+                if memory.generation != generation:
+                    return True  # the memory was replaced meanwhile
+                changes += memory.changes(names[len(changes) :][:_TASKS_PER_LOCK])
+        if not changes:
             return False
-        new = population.replaced(state, collected)
-        start = population.starting_from(new.memory)
-        effects = population.effects_of(new)
+        new = population.replaced(state, changes)
+        start, effects = population.starting_from(new.memory), population.effects_of(new)
         with self._lock:
             if memory.generation != generation:
-                return True  # the memory was replaced meanwhile, and the changes are waiting again
-            memory.install(new, start, effects)
-        return more
+                return True
+            memory.install(changes, new, start, effects)
+            return bool(memory.tasks.changed)
 
     def _move_tasks(self) -> None:
         """Give waiting tasks the prior learned from all others."""
@@ -136,7 +130,7 @@ class Refresher:
                 if name is None:
                     return
                 generation, state = memory.generation, population.state
-                contribution, about = memory.contribution(name), tasks.abouts.get(name)
+                contribution, about = tasks.counted.get(name), tasks.abouts.get(name)
             start, n_others = population.starting_from_others(state, contribution, about)
             with self._lock:
                 if name not in tasks.slots:

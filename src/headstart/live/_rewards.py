@@ -1,7 +1,8 @@
 """Rewards: how a task learns one, what must follow, and decisions without a reward.
 
 A task learns the default reward, if there is one, with the decision. V, b, T and q are sums, so
-another reward replaces it exactly.
+another reward replaces it exactly: `absorb` is all that a reward, a default, a correction or the
+end of a decision does to a task.
 """
 
 import math
@@ -32,22 +33,14 @@ from headstart.live._pending import (
     read_ids,
     release,
 )
-from headstart.live._rows import (
-    AS_IT_IS,
-    COUNTED,
-    NONE,
-    dimension_of,
-    n_rewards,
-    packed_statistics,
-    task_state,
-)
+from headstart.live._rows import NONE, dimension_of, n_rewards, packed_statistics, task_state
 from headstart.live.decision import Decision, Decisions
 from headstart.live.inputs import LARGEST_GROWTH, Name
 from headstart.live.outcomes import DecisionState, Outcome, outcome_of
 
-# Learning a reward returns one of these if it learned nothing: the sums would not stay finite; no
-# such decision; the task is not open; the memory must first note that the task changes.
-REFUSED, UNKNOWN, NOT_OPEN, CHANGES = -1, -2, -3, -4
+# A reward that is not learned: the sums would not stay finite; no such decision, or one that takes
+# more than one call; the task is not open.
+REFUSED, UNKNOWN, NOT_OPEN = -1, -2, -3
 
 # What may have to follow a reward, besides what `kernels.state` lists: the estimate counts more
 # than the statistics, and must be computed from them again.
@@ -58,37 +51,65 @@ PAID = Outcome.PAID
 
 
 @compiled
-def _learn(
+def absorb(
     rows: Floats,
     slot: int,
     features: Floats,
     place: int,
+    before: tuple[float, float, float],
     value: float,
     weight: float,
 ) -> int:
-    """Learn one reward. Returns what must follow, as bits; REFUSED or CHANGES if nothing changed.
+    """Have a task count the reward y with weight w instead of y₀ with w₀, for the x in a place.
 
-    The place holds x (`Pending`). A weight counts the observation that many times: x and y grow by
-    its root.
+    `before` is y₀, w₀ and the number of the reward among the task's; with a weight w₀ of 0 the
+    reward is new, and with w = 0 it is removed. A weight counts the observation that many times: x
+    and y grow by its root. If the weight falls, the inverse is computed from the statistics: a
+    downdate by f = 1 − wxᵀAx cancels as many digits as the reward's own update did, and x may hold
+    most of what the task knows. Returns what must follow, as bits; REFUSED if nothing changed.
     """
     row = rows[slot]
     dimension = dimension_of(row.shape[0])
     state = task_state(row, dimension)
     scalars = state.scalars
-    root = math.sqrt(weight)
-    y = root * value
+    value_before, weight_before, number = before
     x, u = np.empty(dimension), np.empty(dimension)
+    root = math.sqrt(weight)
     for a in range(dimension):
         x[a] = root * features[place, a]
     kernels.project(state, 0, x, u)
     gram, moment = packed_statistics(row, dimension)
     size = scalars[0, SURPRISE] + scalars[0, SUM_OF_SQUARES]
-    if not _stays_finite(gram, moment, state.parameter[0], size, x, u, y):
+    if not _stays_finite(gram, moment, state.parameter[0], size, x, u, root * value):
         return REFUSED
-    if row[COUNTED] <= AS_IT_IS:
-        return CHANGES
-    status: int = kernels.learn(state, 0, x, u, y, weight)
-    kernels.add_observation(gram, moment, x, y)
+    if weight_before == 0.0:
+        status: int = kernels.learn(state, 0, x, u, root * value, weight)
+        kernels.add_observation(gram, moment, x, root * value)
+        return status
+    for a in range(dimension):
+        x[a] = features[place, a]
+    if weight < weight_before:
+        _add(scalars, gram, moment, x, value_before, -weight_before)
+        _add(scalars, gram, moment, x, value, weight)
+        status = DERIVE
+    else:
+        kernels.project(state, 0, x, u)
+        kernels.change_reward(state, 0, x, u, value_before, value, weight_before)
+        for a in range(dimension):
+            moment[a] += weight_before * (value - value_before) * x[a]
+        status = columns.REFACTORISE if scalars[0, DRIFT] > kernels.DRIFT_LIMIT else 0
+        if weight > weight_before:
+            more = weight - weight_before
+            root = math.sqrt(more)
+            for a in range(dimension):
+                x[a] *= root
+                u[a] *= root
+            scalars[0, REWARDS] -= 1.0  # it is the same one
+            status |= kernels.learn(state, 0, x, u, root * value, more)
+            kernels.add_observation(gram, moment, x, root * value)
+    status &= ~columns.REVISE
+    if kernels.revision_to_repeat(scalars, 0, number):
+        status |= columns.REVISE
     return status
 
 
@@ -111,120 +132,100 @@ def _stays_finite(
     return growth < LARGEST_GROWTH and math.isfinite(total)
 
 
-@compiled
-def _replace(
-    rows: Floats,
-    slot: int,
-    features: Floats,
-    place: int,
-    counts: Floats,
-    value: float,
-    weight: float,
-) -> int:
-    """Replace the reward that a task has learned for the decision in a place; returns as `_learn`.
-
-    `counts` (3,) is that reward, its weight and its number. A weight of 0 removes it. If the weight
-    falls, the inverse is computed from the statistics: a downdate by f = 1 − wxᵀAx cancels as many
-    digits as the reward's own update did, and x may hold most of what the task knows.
-    """
-    row = rows[slot]
-    dimension = dimension_of(row.shape[0])
-    state = task_state(row, dimension)
-    scalars = state.scalars
-    before, weight_before, number = counts[0], counts[1], counts[2]
-    x, u = np.empty(dimension), np.empty(dimension)
-    root = math.sqrt(weight)
-    for a in range(dimension):
-        x[a] = root * features[place, a]
-    kernels.project(state, 0, x, u)
-    gram, moment = packed_statistics(row, dimension)
-    size = scalars[0, SURPRISE] + scalars[0, SUM_OF_SQUARES]
-    if not _stays_finite(gram, moment, state.parameter[0], size, x, u, root * value):
-        return REFUSED
-    if row[COUNTED] <= AS_IT_IS:
-        return CHANGES
-    for a in range(dimension):
-        x[a] = features[place, a]
-    if weight < weight_before:
-        _take_out(scalars, gram, moment, x, before, weight_before)
-        _put_back(scalars, gram, moment, x, value, weight)
-        status = DERIVE
-    else:
-        kernels.project(state, 0, x, u)
-        kernels.change_reward(state, 0, x, u, before, value, weight_before)
-        for a in range(dimension):
-            moment[a] += weight_before * (value - before) * x[a]
-        status = columns.REFACTORISE if scalars[0, DRIFT] > kernels.DRIFT_LIMIT else 0
-        if weight > weight_before:
-            more = weight - weight_before
-            root = math.sqrt(more)
-            for a in range(dimension):
-                x[a] *= root
-                u[a] *= root
-            scalars[0, REWARDS] -= 1.0  # it is the same one
-            status |= kernels.learn(state, 0, x, u, root * value, more)
-            kernels.add_observation(gram, moment, x, root * value)
-    status &= ~columns.REVISE
-    if kernels.revision_to_repeat(scalars, 0, number):
-        status |= columns.REVISE
-    return status
-
-
 @compiled(inline="always")
-def _take_out(
+def _add(
     scalars: Floats, gram: Floats, moment: Floats, x: Floats, value: float, weight: float
 ) -> None:
-    """Subtract a reward from T, q, V and b; without rewards, all are exactly 0."""
-    scalars[0, REWARDS] -= 1.0
-    is_last = scalars[0, REWARDS] <= 0.0
-    left = 0.0 if is_last else 1.0
-    scalars[0, COUNT] = left * max(scalars[0, COUNT] - weight, 0.0)
-    squares = scalars[0, SUM_OF_SQUARES] - weight * value * value
+    """Add a reward to T, q, V and b, or with a weight below 0 take it out; 0 changes nothing.
+
+    Without rewards, all are exactly 0.
+    """
+    if weight > 0.0:
+        scalars[0, REWARDS] += 1.0
+    elif weight < 0.0:
+        scalars[0, REWARDS] -= 1.0
+    left = 0.0 if scalars[0, REWARDS] <= 0.0 else 1.0
+    scalars[0, COUNT] = left * max(scalars[0, COUNT] + weight, 0.0)
+    squares = scalars[0, SUM_OF_SQUARES] + weight * value * value
     scalars[0, SUM_OF_SQUARES] = left * max(squares, 0.0)
     for a in range(x.shape[0]):
-        moment[a] = left * (moment[a] - weight * value * x[a])
+        moment[a] = left * (moment[a] + weight * value * x[a])
         for b in range(a + 1):
-            gram[a, b] = left * (gram[a, b] - weight * x[a] * x[b])
+            gram[a, b] = left * (gram[a, b] + weight * x[a] * x[b])
         gram[a, a] = max(gram[a, a], 0.0)
 
 
-@compiled(inline="always")
-def _put_back(
-    scalars: Floats, gram: Floats, moment: Floats, x: Floats, value: float, weight: float
-) -> None:
-    """Add a reward to T, q, V and b, unless its weight is 0."""
-    if weight > 0.0:
-        scalars[0, REWARDS] += 1.0
-        scalars[0, COUNT] += weight
-        scalars[0, SUM_OF_SQUARES] += weight * value * value
-        for a in range(x.shape[0]):
-            moment[a] += weight * value * x[a]
-            for b in range(a + 1):
-                gram[a, b] += weight * x[a] * x[b]
+@compiled
+def _pay_one(
+    rows: Floats,
+    pending: tuple[Floats, Integers, Floats],
+    code: int,
+    value: float,
+    weight: float,
+) -> tuple[int, int, int]:
+    """Have an open task learn the reward of a pending decision, instead of a default that counts.
+
+    Releases the decision. Returns status, slot and place. A reward that equals the default that
+    counts is left, as UNKNOWN.
+    """
+    features, links, provisional = pending
+    place = find(links, code)
+    if place == NONE:
+        return UNKNOWN, NONE, NONE
+    fade, weight_before = provisional[place, FADE], provisional[place, WEIGHT]
+    if weight_before == 0.0:
+        fade = 1.0
+    elif provisional[place, VALUE] == value:
+        return UNKNOWN, NONE, NONE
+    slot = links[place, OWNER]
+    if slot < NONE:
+        return NOT_OPEN, slot, place
+    before = provisional[place, VALUE], fade * weight_before, provisional[place, NUMBER]
+    status = absorb(rows, slot, features, place, before, value, fade * weight)
+    if status >= 0:
+        release(links, rows, place)
+    return status, slot, place
+
+
+@compiled
+def _pay_all(
+    rows: Floats,
+    pending: tuple[Floats, Integers, Floats],
+    codes: Integers,
+    values: Floats,
+    weights: Floats,
+    owners: Integers,
+    places: Integers,
+) -> tuple[int, int]:
+    """`_pay_one` for n decisions in order; sets the slots and the places (n,) that they had.
+
+    It stops before a reward that is not learned, and after one that something must follow. Returns
+    how many were learned, and the status of the last one tried.
+    """
+    for i in range(codes.shape[0]):
+        status, owners[i], places[i] = _pay_one(rows, pending, codes[i], values[i], weights[i])
+        if status < 0:
+            return i, status
+        if status > 0:
+            return i + 1, status
+    return len(codes), 0
 
 
 @compiled
 def _count_all(
-    rows: Floats,
-    features: Floats,
-    links: Integers,
-    provisional: Floats,
-    places: Integers,
-    value: float,
-) -> tuple[int, int, int, int]:
-    """Learn a provisional default reward for n decisions of open tasks.
+    rows: Floats, pending: tuple[Floats, Integers, Floats], places: Integers, value: float
+) -> tuple[int, int, int]:
+    """Have open tasks learn a default reward for n decisions, until another reward replaces it.
 
-    It stops after a decision that something must follow, or before one where the memory must note a
-    change. A refused reward does not count. Returns how many are done, how many count, and the
-    status and slot of the last one tried.
+    It stops after a decision that something must follow. A refused reward does not count. Returns
+    how many are done, how many count, and the status of the last one tried.
     """
+    features, links, provisional = pending
     counted = 0
     for i in range(places.shape[0]):
         place = places[i]
         slot = links[place, OWNER]
-        status = _learn(rows, slot, features, place, value, 1.0)
-        if status == CHANGES:
-            return i, counted, status, slot
+        status = absorb(rows, slot, features, place, (0.0, 0.0, 0.0), value, 1.0)
         if status >= 0:
             counted += 1
             provisional[place, VALUE] = value
@@ -232,116 +233,23 @@ def _count_all(
             provisional[place, NUMBER] = n_rewards(rows[slot], dimension_of(rows.shape[1]))
             provisional[place, TOLD] = 0.0
         if status > 0:
-            return i + 1, counted, status, slot
-    return len(places), counted, 0, NONE
-
-
-@compiled
-def _reward_one(
-    rows: Floats, features: Floats, links: Integers, code: int, value: float, weight: float
-) -> tuple[int, int, int]:
-    """Learn the reward of a pending decision and release it. Returns status, slot and place."""
-    place = find(links, code)
-    if place == NONE:
-        return UNKNOWN, NONE, NONE
-    slot = links[place, OWNER]
-    if slot < NONE:
-        return NOT_OPEN, slot, place
-    status = _learn(rows, slot, features, place, value, weight)
-    if status >= 0:
-        release(links, rows, place)
-    return status, slot, place
-
-
-@compiled
-def _reward_all(
-    rows: Floats,
-    features: Floats,
-    links: Integers,
-    codes: Integers,
-    values: Floats,
-    weights: Floats,
-    places: Integers,
-) -> tuple[int, int, int]:
-    """`_reward_one` for n decisions in order; sets the places (n,) that they had.
-
-    It stops at a reward that is not learned, or that something must follow. Returns how many were
-    learned, and the status and slot of the last one tried.
-    """
-    for i in range(codes.shape[0]):
-        status, slot, places[i] = _reward_one(
-            rows, features, links, codes[i], values[i], weights[i]
-        )
-        if status < 0:
-            return i, status, slot
-        if status > 0:
-            return i + 1, status, slot
-    return len(codes), 0, NONE
-
-
-@compiled
-def _replace_one(
-    rows: Floats,
-    features: Floats,
-    links: Integers,
-    provisional: Floats,
-    code: int,
-    value: float,
-    weight: float,
-) -> tuple[int, int, int]:
-    """Replace the default of a pending decision and release it; returns as `_reward_one`.
-
-    UNKNOWN if no default counts for the decision, or if the reward equals it.
-    """
-    place = find(links, code)
-    if place == NONE or provisional[place, WEIGHT] == 0.0 or provisional[place, VALUE] == value:
-        return UNKNOWN, NONE, NONE
-    slot = links[place, OWNER]
-    if slot < NONE:
-        return NOT_OPEN, slot, place
-    counts = np.empty(3)
-    counts[0] = provisional[place, VALUE]
-    counts[1] = provisional[place, FADE] * provisional[place, WEIGHT]
-    counts[2] = provisional[place, NUMBER]
-    status = _replace(rows, slot, features, place, counts, value, provisional[place, FADE] * weight)
-    if status >= 0:
-        release(links, rows, place)
-    return status, slot, place
-
-
-@compiled
-def _replace_all(
-    rows: Floats,
-    features: Floats,
-    links: Integers,
-    provisional: Floats,
-    codes: Integers,
-    values: Floats,
-    weights: Floats,
-    places: Integers,
-) -> tuple[int, int, int]:
-    """`_replace_one` for n decisions in order; stops and returns as `_reward_all`."""
-    for i in range(codes.shape[0]):
-        status, slot, places[i] = _replace_one(
-            rows, features, links, provisional, codes[i], values[i], weights[i]
-        )
-        if status < 0:
-            return i, status, slot
-        if status > 0:
-            return i + 1, status, slot
-    return len(codes), 0, NONE
+            return i + 1, counted, status
+    return len(places), counted, 0
 
 
 class Counts(NamedTuple):
     """What a task counts for a decision: a reward, its weight, the discount of that weight since.
 
-    And the number of the reward among the task's.
+    And the number of the reward among the task's. With a weight of 0 it counts nothing.
     """
 
-    value: float
-    weight: float
-    fade: float
-    number: float
+    value: float = 0.0
+    weight: float = 0.0
+    fade: float = 1.0
+    number: float = 0.0
+
+
+NOTHING = Counts()
 
 
 class Rewards:
@@ -355,148 +263,50 @@ class Rewards:
         self.counts_defaults = memory.tasks.settings.default_reward is not None
         self._one_call = memory.one_call
 
-    # One reward.
-
-    def pay(self, decision: str, value: float, weight: float) -> Outcome:
-        """`MetaBandit.reward`."""
-        tasks, settings = self._tasks, self._settings
-        if not settings.in_range(value):
-            return self._outcome(decision, value)
-        paid = self._one_call and self._pay_in_one_call(decision, value, weight)
-        if not paid and tasks.pending.n_provisional:
-            place = tasks.pending.find(decision)
-            if place != NONE and tasks.pending.is_provisional(place):
-                return self._replace_default(place, value, weight)
-        outcome = PAID if paid else self._pay(decision, value, weight)
-        if outcome is PAID:
-            tasks.settled.note(decision, value)
-        return outcome
-
-    def _outcome(self, decision: str, value: float) -> Outcome:
-        """The outcome of a reward that is not learned."""
-        pending = self._tasks.pending
-        place = pending.find(decision)
-        if place == NONE:
-            return self._tasks.settled.outcome(decision, value, self._settings)
-        return self._outcome_of_pending(place, value)
-
-    def _outcome_of_pending(self, place: int, value: float) -> Outcome:
-        """The outcome of a reward for a pending decision."""
-        pending = self._tasks.pending
-        if not pending.is_told(place):
-            return outcome_of(DecisionState.PENDING, value, self._settings)
-        paid = float(pending.provisional[place, VALUE])
-        state = DecisionState.PAID
-        return outcome_of(state, value, self._settings, paid=paid, is_default=True)
-
-    def _pay_in_one_call(self, decision: str, value: float, weight: float) -> bool:
-        """Have an open task learn a reward in one compiled call; false if that is not enough."""
-        tasks, pending = self._tasks, self._tasks.pending
-        code = pending.parse(decision)
-        while True:
-            if pending.n_provisional:
-                status, slot, place = _replace_one(
-                    tasks.rows,
-                    pending.features,
-                    pending.links,
-                    pending.provisional,
-                    code,
-                    value,
-                    weight,
-                )
-            else:
-                status, slot, place = _reward_one(
-                    tasks.rows, pending.features, pending.links, code, value, weight
-                )
-            if status >= 0:
-                break
-            if status != CHANGES:
-                return False
-            self._memory.note_change(slot)
-        if pending.items:
-            self._count_item(slot, place, value, weight)
-        pending.freed(place)
-        if status:
-            self._follow_up(slot, status)
-        return True
-
-    def _pay(self, decision: str, value: float, weight: float) -> Outcome:
-        """Pay any decision of any task."""
-        tasks = self._tasks
-        place = tasks.pending.find(decision)
-        if place == NONE:
-            return self._outcome(decision, value)
-        finished = tasks.finished_owner(place)
-        slot = tasks.pending.owner(place) if finished is None else tasks.reopen(finished)
-        status = self._learn(slot, tasks.pending.features, place, value, weight)
-        if status == REFUSED:
-            if finished is not None:
-                tasks.finish(finished)
-            return Outcome.OUT_OF_RANGE
-        self._count_item(slot, place, value, weight)
-        tasks.pending.drop(tasks.rows, place)
-        tasks.note_use(tasks.names[slot], slot)
-        self._follow_up(slot, status)
-        return PAID
-
-    def _count_item(self, slot: int, place: int, value: float, weight: float) -> None:
-        """Count a reward for the item of a decision, instead of the one counted so far.
-
-        The decision is still pending, and its task has learned the reward.
-        """
-        before, weight_before, fade, _, _ = self._tasks.pending.provisional[place].tolist()
-        fade = fade if weight_before else 1.0
-        n, total = weight - weight_before, weight * value - weight_before * before
-        self._add_to_item(slot, place, fade * n, fade * total)
-
-    def _add_to_item(self, slot: int, place: int, n: float, total: float) -> None:
-        """Count n rewards with this sum for the item of a decision, if it is in a catalogue."""
-        tasks, pending = self._tasks, self._tasks.pending
-        item = pending.items.get(place)
-        if item is not None:
-            x = pending.features[place]
-            tasks.items.count(tasks.names[slot], item, x, n, total)
-
-    def observe(
+    def _absorb(
         self,
-        name: Name,
-        features: ArrayLike,
+        slot: int,
+        features: Floats,
+        place: int,
+        before: Counts,
         value: float,
         weight: float,
-        item: Hashable | None = None,
-    ) -> Outcome:
-        """`MetaBandit.observe`, for an item of a catalogue if one is given."""
-        x = inputs.vector_of("features", features, self._tasks.dimension)
-        if not self._settings.in_range(value):
-            return Outcome.OUT_OF_RANGE
-        with self._memory.opened((name,)) as slots:
-            slot = int(slots[0])
-            status = self._learn(slot, x[None], 0, value, weight)
-            if status == REFUSED:
-                raise inputs.too_large("features", x[None])
-        if item is not None and self._settings.item_effects:
-            self._tasks.items.count(name, item, x, weight, weight * value)
-        self._follow_up(slot, status)
-        return PAID
+        item: Hashable | None,
+    ) -> int:
+        """`absorb`, for the task and an item of a catalogue; a new reward discounts earlier ones.
 
-    def _learn(self, slot: int, features: Floats, place: int, value: float, weight: float) -> int:
-        """Learn a reward for the decision in a place, after discounting earlier rewards."""
-        tasks, discount = self._tasks, self._settings.discount
-        while True:
-            rows = tasks.rows
-            before = rows[slot].copy() if discount < 1.0 else None
-            if before is not None:
-                tasks.layout.forget(rows[slot], discount)
-            status = int(_learn(rows, slot, features, place, value, weight))
-            if status >= 0:
-                if before is not None:
-                    tasks.pending.fade(rows[slot], discount)
-                    tasks.items.discount(tasks.names[slot], discount)
-            elif before is not None:
-                rows[slot] = before
-            if status != CHANGES:
-                return status
-            self._memory.note_change(slot)
+        Returns what must follow; REFUSED if nothing changed.
+        """
+        tasks, memory, discount = self._tasks, self._memory, self._settings.discount
+        rows, name, fade = tasks.rows, tasks.names[slot], before.fade
+        if (value, weight) == (before.value, before.weight):
+            return 0
+        kept = rows[slot].copy() if discount < 1.0 and not before.weight else None
+        if kept is not None:
+            tasks.layout.forget(rows[slot], discount)
+        counts = before.value, fade * before.weight, before.number
+        status = int(absorb(rows, slot, features, place, counts, value, fade * weight))
+        if status == REFUSED:
+            if kept is not None:
+                rows[slot] = kept
+            return status
+        if kept is not None:
+            tasks.pending.fade(rows[slot], discount)
+            tasks.items.discount(name, discount)
+        if item is not None and self._settings.item_effects:
+            n, total = weight - before.weight, weight * value - before.weight * before.value
+            tasks.items.count(name, item, features[place], fade * n, fade * total)
+        memory.note(name)
+        return status
+
+    def _absorb_pending(self, slot: int, place: int, value: float, weight: float) -> int:
+        """Have a task count a reward for a pending decision, instead of what counts for it."""
+        pending = self._tasks.pending
+        before = NOTHING
+        if pending.is_provisional(place):
+            before = Counts(*pending.provisional[place, :TOLD].tolist())
+        item = pending.items.get(place)
+        return self._absorb(slot, pending.features, place, before, value, weight, item)
 
     def _follow_up(self, slot: int, status: int, *, new: bool = True) -> None:
         """Do what must follow a reward: refactorise, revise the prior.
@@ -518,6 +328,106 @@ class Rewards:
             tasks.layout.refactorise(row, restate=False)
         if status & columns.REVISE:
             self._memory.revise(slot)
+
+    # A reward.
+
+    def pay(self, decision: str, value: float, weight: float) -> Outcome:
+        """`MetaBandit.reward`."""
+        tasks, pending = self._tasks, self._tasks.pending
+        if self._one_call and self._settings.in_range(value):
+            code = pending.parse(decision)
+            status, slot, place = _pay_one(tasks.rows, pending.arrays, code, value, weight)
+            if status >= 0:
+                if pending.items:
+                    self._count_item(slot, place, value, weight)
+                pending.freed(place)
+                self._memory.note(tasks.names[slot])
+                if status:
+                    self._follow_up(slot, status)
+                tasks.settled.note(decision, value)
+                return PAID
+        place = pending.find(decision)
+        if place == NONE:
+            return tasks.settled.outcome(decision, value, self._settings)
+        state, paid, told = DecisionState.PENDING, None, pending.is_told(place)
+        if told:
+            state, paid = DecisionState.PAID, float(pending.provisional[place, VALUE])
+        outcome = outcome_of(state, value, self._settings, paid=paid, is_default=told)
+        return outcome if outcome is not PAID else self._pay(decision, place, value, weight)
+
+    def _pay(self, decision: str, place: int, value: float, weight: float) -> Outcome:
+        """Pay a pending decision of any task.
+
+        One that is paid the default that counts waits until the deadline: another reward may
+        replace it.
+        """
+        tasks, pending = self._tasks, self._tasks.pending
+        finished, counts = tasks.finished_owner(place), pending.provisional[place]
+        slot = pending.owner(place) if finished is None else tasks.reopen(finished)
+        new = not pending.is_provisional(place)
+        waits = not new and value == counts[VALUE]
+        status = self._absorb_pending(slot, place, value, weight)
+        if status == REFUSED:
+            if finished is not None:
+                tasks.finish(finished)
+            return Outcome.OUT_OF_RANGE
+        if waits:
+            counts[WEIGHT], counts[TOLD] = weight, 1.0
+        else:
+            pending.drop(tasks.rows, place)
+            tasks.settled.note(decision, value)
+        tasks.note_use(tasks.names[slot], slot)
+        self._follow_up(slot, status, new=new)
+        return PAID
+
+    def _count_item(self, slot: int, place: int, value: float, weight: float) -> None:
+        """Count a reward for the item of a decision that was just paid, instead of its default."""
+        tasks, pending = self._tasks, self._tasks.pending
+        item = pending.items.get(place)
+        if item is not None:
+            before, weight_before, fade, *_ = pending.provisional[place].tolist()
+            n, total = weight - weight_before, weight * value - weight_before * before
+            fade = fade if weight_before else 1.0
+            x = pending.features[place]
+            tasks.items.count(tasks.names[slot], item, x, fade * n, fade * total)
+
+    def observe(
+        self,
+        name: Name,
+        features: ArrayLike,
+        value: float,
+        weight: float,
+        item: Hashable | None = None,
+    ) -> Outcome:
+        """`MetaBandit.observe`, for an item of a catalogue if one is given."""
+        x = inputs.vector_of("features", features, self._tasks.dimension)
+        if not self._settings.in_range(value):
+            return Outcome.OUT_OF_RANGE
+        with self._memory.opened((name,)) as slots:
+            slot = int(slots[0])
+            self._memory.catch_up(slot)
+            status = self._absorb(slot, x[None], 0, NOTHING, value, weight, item)
+            if status == REFUSED:
+                raise inputs.too_large("features", x[None])
+        self._follow_up(slot, status)
+        return PAID
+
+    def replace(
+        self,
+        name: Name,
+        features: Floats,
+        counts: Counts,
+        value: float,
+        weight: float,
+        item: Hashable | None = None,
+    ) -> Outcome:
+        """Have an open task count another reward for features (d,): PAID, or OUT_OF_RANGE."""
+        slot = self._tasks.slot(name)
+        status = self._absorb(slot, features[None], 0, counts, value, weight, item)
+        if status == REFUSED:
+            return Outcome.OUT_OF_RANGE
+        self._follow_up(slot, status, new=False)
+        return PAID
 
     # Many rewards.
 
@@ -563,30 +473,23 @@ class Rewards:
         The status is below 0 if the next reward was not learned, else 0.
         """
         tasks, pending = self._tasks, self._tasks.pending
+        owners, places = np.empty((2, len(codes)), dtype=np.int64)
         while done < len(codes):
             rest = slice(done, None)
-            places = np.empty(len(codes) - done, dtype=np.int64)
-            given = (codes[rest], values[rest], weights[rest])
-            owners = pending.owners(given[0]) if pending.items else places
-            if pending.n_provisional:
-                learned, status, slot = _replace_all(
-                    tasks.rows, pending.features, pending.links, pending.provisional, *given, places
-                )
-            else:
-                learned, status, slot = _reward_all(
-                    tasks.rows, pending.features, pending.links, *given, places
-                )
-            paid = places[:learned].tolist()
-            for i, place in enumerate(paid if pending.items else ()):
-                self._count_item(int(owners[i]), place, float(given[1][i]), float(given[2][i]))
-            pending.free_all(paid)
+            given = codes[rest], values[rest], weights[rest], owners[rest], places[rest]
+            learned, status = _pay_all(tasks.rows, pending.arrays, *given)
+            paid = slice(done, done + learned)
+            slots = owners[paid].tolist()
+            for i in range(done, done + learned) if pending.items else ():
+                counts = float(values[i]), float(weights[i])
+                self._count_item(int(owners[i]), int(places[i]), *counts)
+            pending.free_all(places[paid].tolist())
             done += learned
-            if status == CHANGES:
-                self._memory.note_change(slot)
-            elif status < 0:
+            self._memory.note_all(slots)
+            if status < 0:
                 return done, status
-            elif status:
-                self._follow_up(slot, status)
+            if status:
+                self._follow_up(slots[-1], status)
         return done, 0
 
     # The default reward, from the decision on.
@@ -608,98 +511,26 @@ class Rewards:
         if not self._one_call:
             for place in places.tolist():
                 slot = pending.owner(place)
-                status = self._learn(slot, pending.features, place, default, 1.0)
+                status = self._absorb_pending(slot, place, default, 1.0)
                 if status != REFUSED:
-                    self._count_item(slot, place, default, 1.0)
                     pending.count(place, default, tasks.scalar(slot, REWARDS))
                     self._follow_up(slot, status)
             return
-        done = n_counted = 0
+        done = 0
         while done < len(places):
-            rest = places[done:]
-            more, counted, status, slot = _count_all(
-                tasks.rows, pending.features, pending.links, pending.provisional, rest, default
-            )
-            for place in rest[:more].tolist() if pending.items else ():
-                if pending.is_provisional(place):
-                    self._add_to_item(pending.owner(place), place, 1.0, default)
+            more, counted, status = _count_all(tasks.rows, pending.arrays, places[done:], default)
+            pending.n_provisional += counted
+            now = places[done : done + more].tolist()
+            slots = [pending.owner(place) for place in now if pending.is_provisional(place)]
+            for place in now if pending.items else ():
+                item = pending.items.get(place)
+                if item is not None and pending.is_provisional(place):
+                    name, x = tasks.names[pending.owner(place)], pending.features[place]
+                    tasks.items.count(name, item, x, 1.0, default)
             done += more
-            n_counted += counted
-            if status == CHANGES:
-                self._memory.note_change(slot)
-            elif status > 0:
-                self._follow_up(slot, status)
-        pending.n_provisional += n_counted
-
-    def _replace_default(self, place: int, value: float, weight: float) -> Outcome:
-        """Pay a decision for which its task has learned a default.
-
-        A decision that is paid its default waits until the deadline: another reward may replace it.
-        """
-        tasks, pending = self._tasks, self._tasks.pending
-        outcome = self._outcome_of_pending(place, value)
-        if outcome is not PAID:
-            return outcome
-        decision, finished = pending.decision(place), tasks.finished_owner(place)
-        slot = pending.owner(place) if finished is None else tasks.reopen(finished)
-        status = self._replace_pending(slot, place, value, weight)
-        if status == REFUSED:
-            if finished is not None:
-                tasks.finish(finished)
-            return Outcome.OUT_OF_RANGE
-        counts = pending.provisional[place]
-        if value == counts[VALUE]:
-            counts[WEIGHT], counts[TOLD] = weight, 1.0
-        else:
-            pending.drop(tasks.rows, place)
-            tasks.settled.note(decision, value)
-        tasks.note_use(tasks.names[slot], slot)
-        self._follow_up(slot, status, new=False)
-        return PAID
-
-    def _replace_pending(self, slot: int, place: int, value: float, weight: float) -> int:
-        """Have a task count another reward for a decision; a weight of 0 removes it."""
-        pending = self._tasks.pending
-        before, weight_before, fade, number, _ = pending.provisional[place].tolist()
-        counts = Counts(before, weight_before, fade, number)
-        status = self._replace(slot, pending.features, place, counts, value, weight)
-        if status >= 0:
-            self._count_item(slot, place, value, weight)
-        return status
-
-    def replace(
-        self,
-        name: Name,
-        features: Floats,
-        counts: Counts,
-        value: float,
-        weight: float,
-        item: Hashable | None = None,
-    ) -> Outcome:
-        """Have an open task count another reward for features (d,): PAID, or OUT_OF_RANGE."""
-        slot = self._tasks.slot(name)
-        status = self._replace(slot, features[None], 0, counts, value, weight)
-        if status == REFUSED:
-            return Outcome.OUT_OF_RANGE
-        if item is not None and self._settings.item_effects:
-            more = weight - counts.weight, weight * value - counts.weight * counts.value
-            self._tasks.items.count(name, item, features, *(counts.fade * each for each in more))
-        self._follow_up(slot, status, new=False)
-        return PAID
-
-    def _replace(
-        self, slot: int, features: Floats, place: int, counts: Counts, value: float, weight: float
-    ) -> int:
-        """Replace what counts for the decision in a place."""
-        tasks, fade = self._tasks, counts.fade
-        if (value, weight) == (counts.value, counts.weight):
-            return 0
-        before = np.array([counts.value, fade * counts.weight, counts.number])
-        while True:
-            status = int(_replace(tasks.rows, slot, features, place, before, value, fade * weight))
-            if status != CHANGES:
-                return status
-            self._memory.note_change(slot)
+            self._memory.note_all(slots)
+            if status > 0:
+                self._follow_up(slots[-1], status)
 
     def _give_up(self, place: int) -> None:
         """Forget a decision, and what its task has learned for it, unless that was reported."""
@@ -709,7 +540,7 @@ class Rewards:
             return
         finished = tasks.finished_owner(place)
         slot = pending.owner(place) if finished is None else tasks.reopen(finished)
-        status = self._replace_pending(slot, place, 0.0, 0.0)
+        status = self._absorb_pending(slot, place, 0.0, 0.0)
         pending.drop(tasks.rows, place)
         self._follow_up(slot, status, new=False)
         if finished is not None:

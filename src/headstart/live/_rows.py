@@ -2,7 +2,7 @@
 
 A row holds, for d features: A = (V + Λ)⁻¹; a square with V in its lower triangle and Λ in its
 strict upper triangle; ŵ, b, h and the diagonal of Λ; the scalars of `kernels.state`; when the task
-was last used; its first pending decision; and how the task counts in the memory. So a task is one
+was last used; its first pending decision; and how much its prior was learned from. So a task is one
 block of two squares, and shares nothing with other tasks. A finished task is the same without A.
 """
 
@@ -21,14 +21,10 @@ from headstart.kernels.revision import is_surprising
 from headstart.kernels.state import COUNT, N_SCALARS, REWARDS, TaskState
 from headstart.kernels.views import view
 
-# The last numbers of a row: when it was last used; its first pending decision; whether the memory
-# counts it; since when; and how many tasks its prior was learned from.
-LAST_USED, FIRST_PENDING, COUNTED, COUNTED_AT, PRIOR_TASKS = range(-5, 0)
-N_LAST = 5
-
-# How the memory counts a task: not at all; with all its rewards; without its latest rewards; or not
-# at all, but it is on the list of tasks to count.
-NOT_COUNTED, AS_IT_IS, AS_IT_WAS, TO_COUNT = range(4)
+# The last numbers of a row: when it was last used; its first pending decision; and from how many
+# other tasks and how many of their rewards (`Population.rewards`) its prior was learned.
+LAST_USED, FIRST_PENDING, PRIOR_TASKS, PRIOR_REWARDS = range(-4, 0)
+N_LAST = 4
 
 # Instead of a pending decision: there is none.
 NONE = -1

@@ -4,42 +4,39 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
+from headstart.interfaces import n_about
 from headstart.kernels import state as columns
+from headstart.live._counted import Counted
 from headstart.live._item_effects import ItemCounts, itemized
+from headstart.live._named_rows import NamedRows
 from headstart.live._pending import Held, Pending, Settled, finished_number, owner_of_finished
-from headstart.live._rows import COUNTED, FIRST_PENDING, LAST_USED, NONE, NOT_COUNTED, Layout
+from headstart.live._population import Population
+from headstart.live._rows import FIRST_PENDING, LAST_USED, NONE
 from headstart.live.inputs import FeatureNames, Name
-from headstart.live.settings import Settings
-
-# How much the first rows reserve at most.
-_RESERVED_BYTES = 1 << 24
-# From this many bytes on, rows grow by a smaller share, so that no request waits long.
-_FEW_BYTES = 1 << 24
 
 
 class Tasks:
-    """All tasks: the open ones, one row each, and the finished ones.
+    """All tasks: the open ones, the finished ones, and what counts of each in the memory."""
 
-    Rows are reused after a task ends. They grow by a sixteenth, in place if the system can, so that
-    little memory is reserved without being used.
-    """
-
-    def __init__(self, layout: Layout, settings: Settings, feature_names: FeatureNames) -> None:
+    def __init__(self, population: Population, feature_names: FeatureNames) -> None:
+        layout, settings = population.layout, population.settings
         self.dimension = layout.dimension
         self.settings = settings
         self.layout = layout
         self.feature_names = feature_names
-        self.rows = np.zeros((0, layout.length))
         # If idle tasks are finished, the least recently used comes first.
-        self.slots: dict[Name, int] = {} if settings.idle_seconds is None else OrderedDict()
-        self.names: dict[int, Name] = {}
-        self.finished = FinishedTasks(layout)
+        self._open = NamedRows(layout.length, ordered=settings.idle_seconds is not None)
+        self.rows, self.slots, self.names = self._open.rows, self._open.numbers, self._open.names
+        self.finished = NamedRows(layout.finished_length)  # without their inverses
+        # How many numbers side information has.
+        self.n_about = n_about(population.estimator)
+        self.counted = Counted(layout.dimension, self.n_about)
+        # The tasks to count again, and in which refresh that was noted. Ordered, so that the first
+        # is found without a search past those taken before.
+        self.changed: OrderedDict[Name, int] = OrderedDict()
         self.abouts: dict[Name, Floats] = {}  # what is known of tasks before their first round
-        self.n_about = 0  # how many numbers those are
         # The side information of a task about which nothing is known.
         self.unknown_about: Floats | None = None
         self.items = ItemCounts()  # what tasks count by item
@@ -51,7 +48,6 @@ class Tasks:
         self.settled = Settled()
         # Whether tasks end, or decisions expire, with time.
         self.runs_out = settings.idle_seconds is not None or settings.deadline_seconds is not None
-        self._free: list[int] = []
 
     def __contains__(self, name: object) -> bool:
         return name in self.slots or name in self.finished
@@ -69,32 +65,22 @@ class Tasks:
 
     def open(self, name: Name, row: Floats) -> int:
         """Give a slot to a task with a row; returns it."""
-        if not self._free:
-            # A row may be large: 64 MB at d = 2000.
-            few = max(1, min(16, _RESERVED_BYTES // (8 * self.layout.length)))
-            # The system moves pages and copies nothing; clearing the new ones takes time.
-            share = 16 if self.rows.nbytes < _FEW_BYTES else 256
-            old, more = len(self.rows), max(few, len(self.rows) // share)
-            # No view of the rows outlives a call: readers copy.
-            self.rows.resize((old + more, self.layout.length), refcheck=False)
-            self._free.extend(range(old + more - 1, old - 1, -1))
-        slot = self._free.pop()
-        self.rows[slot] = row
-        self.slots[name] = slot
-        self.names[slot] = name
-        return slot
+        return self._open.add(name, row)
 
     def reopen(self, name: Name) -> int:
         """Open a finished task again, from its row."""
-        slot = self.open(name, self.layout.reopened(self.finished.remove(name)))
+        slot = self.open(name, self.layout.reopened(self.finished.row(name)))
+        self.finished.remove(name)
         self.pending.own(self.rows[slot], slot)
         return slot
 
     def close(self, name: Name) -> None:
         """Take back the slot of a task; the caller takes care of its row and its decisions."""
-        slot = self.slots.pop(name)
-        del self.names[slot]
-        self._free.append(slot)
+        self._open.remove(name)
+
+    def _counts(self, name: Name) -> bool:
+        """Whether the memory counts a task, or is to count it."""
+        return name in self.counted or name in self.changed
 
     def finish(self, name: Name) -> None:
         """Close a task and keep what it knows; a task that knows nothing is forgotten."""
@@ -103,7 +89,7 @@ class Tasks:
         if (
             self.scalar(slot, columns.REWARDS) > 0
             or row[FIRST_PENDING] != NONE
-            or row[COUNTED] != NOT_COUNTED
+            or self._counts(name)
         ):
             number = self.finished.add(name, self.layout.finished(row))
             self.pending.own(row, owner_of_finished(number))
@@ -178,7 +164,7 @@ class Tasks:
         """Forget a finished task that knows nothing and counts for nothing."""
         if name in self.finished:
             row = self.finished.row(name)
-            known = row[FIRST_PENDING] != NONE or row[COUNTED] != NOT_COUNTED
+            known = row[FIRST_PENDING] != NONE or self._counts(name)
             if not known and self.layout.finished_statistics(row).count == 0.0:
                 self.finished.remove(name)
                 self.items.drop(name)
@@ -200,44 +186,3 @@ class Tasks:
         number = self.finished.numbers[name]
         self.pending.restore(self.finished.rows, number, decision, held)
         self.pending.own(self.finished.rows[number], owner_of_finished(number))
-
-
-class FinishedTasks:
-    """The rows of finished tasks, without their inverses. Numbers are reused."""
-
-    def __init__(self, layout: Layout) -> None:
-        self.rows = np.zeros((0, layout.finished_length))
-        self.numbers: dict[Name, int] = {}  # the first to be finished comes first
-        self.names: dict[int, Name] = {}
-        self._free: list[int] = []
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.numbers
-
-    def add(self, name: Name, row: Floats) -> int:
-        """Keep the row of a task; returns its number."""
-        if not self._free:
-            old, more = len(self.rows), max(16, len(self.rows) // 16)
-            # No view of the rows outlives a call: readers copy.
-            self.rows.resize((old + more, self.rows.shape[1]), refcheck=False)
-            self._free.extend(range(old + more - 1, old - 1, -1))
-        number = self._free.pop()
-        self.rows[number] = row
-        self.numbers[name], self.names[number] = number, name
-        return number
-
-    def row(self, name: Name) -> Floats:
-        """The row of a task as a view; the numbers at its end may be changed."""
-        row: Floats = self.rows[self.numbers[name]]
-        return row
-
-    def remove(self, name: Name) -> Floats:
-        """Forget a task; returns its row."""
-        number = self.numbers.pop(name)
-        del self.names[number]
-        self._free.append(number)
-        row: Floats = self.rows[number].copy()
-        return row

@@ -137,7 +137,7 @@ class MetaBandit:
         else:
             groups = Groups(schema.group_names, schema.groups)
             called = FeatureNames(self.dimension, schema.columns, groups)
-        self._tasks = Tasks(population.layout, self.settings, called)
+        self._tasks = Tasks(population, called)
         self._memory = Memory(self._tasks, population)
         self._encoder = None if schema is None else Encoder(schema, self._memory)
         self._stream = UniformStream(np.random.default_rng(seed))

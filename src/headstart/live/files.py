@@ -16,6 +16,7 @@ from headstart.arrays import Floats
 from headstart.atomic import atomic_write
 from headstart.features import Features
 from headstart.interfaces import Memory as Arrays
+from headstart.live._counted import Contribution
 from headstart.live._item_effects import FIRST, ItemSums, id_from, id_to
 from headstart.live._memory import Memory
 from headstart.live._pending import Held, owner_of_finished
@@ -260,11 +261,14 @@ class Saved:
         shape = (len(header["finished"]), tasks.layout.finished_length)
         checks.shape("finished", finished, shape, "(tasks, numbers)")
         tasks.abouts.update((name, np.array(about)) for name, about in header["abouts"])
-        memory.adopt(
+        tasks.adopt(
             dict(zip(header["tasks"], rows, strict=True)),
             dict(zip(header["finished"], finished, strict=True)),
         )
         self._restore_items(memory)
+        positions = self._floats("positions").tolist()
+        for name, position in zip(header["counted"], positions, strict=True):
+            tasks.counted.set(name, Contribution(tasks.statistics(name), position))
         owners, features = self.arrays["owners"].tolist(), self._floats("pending_features")
         # Without a deadline no times were noted; a new deadline counts from now.
         timed = header["settings"]["deadline_seconds"] is not None
@@ -356,6 +360,7 @@ def write(
         "n_from_logs": tasks.n_from_logs,
         "tasks": list(tasks.slots),
         "finished": list(tasks.finished.numbers),
+        "counted": list(tasks.counted),
         "pending": [pending.decision(place) for place in places],
         "pending_items": [None if item is None else id_to(item) for item in items],
         "task_items": [(name, list(map(id_to, rows))) for name, rows in of_tasks.items()],
@@ -368,6 +373,7 @@ def write(
         "finished": tasks.finished.rows[numbers],
         "owners": np.array([index[pending.owner(place)] for place in places], dtype=np.int64),
         "pending_features": pending.features[places],
+        "positions": np.array([tasks.counted.position(name) for name in tasks.counted]),
         "times": pending.times[places],
         "provisional": pending.provisional[places],
         "task_items": np.reshape(item_rows, (-1, FIRST + tasks.dimension)),

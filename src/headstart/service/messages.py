@@ -206,12 +206,13 @@ class RewardRequest(Message):
     A reward replaces the default that a decision counts as until its deadline. With a key it is one
     part of the decision's reward; a reward without a key is a part too. Each part counts once,
     unless `correction` is set, which replaces the earlier value. The weight belongs to the whole
-    reward, and comes with the part without a key. metrics: other numbers, for guardrails.
+    reward, and comes with the part without a key; left out, it is 1, or what it was before a
+    correction. metrics: other numbers, for guardrails.
     """
 
     decision: Annotated[str, Meta(min_length=1, max_length=64)]
     value: float
-    weight: Weight = 1.0
+    weight: Weight | None = None
     time: Time | None = None
     key: Name | None = None
     correction: bool = False

@@ -26,7 +26,13 @@ from headstart.service.dashboard import application
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application
 from headstart.service.jobs.jobs import Jobs
-from headstart.service.messages import BanditConfiguration
+from headstart.service.messages import (
+    BanditConfiguration,
+    DecisionAnswer,
+    DecisionRequest,
+    Item,
+    RewardRequest,
+)
 from headstart.service.store.keys import create_key
 
 pytestmark = pytest.mark.slow
@@ -236,6 +242,34 @@ def test_login_logout_and_tokens(browser: Browser, tmp_path: Path) -> None:
         expect(page.get_by_role("heading", name="Log in")).to_be_visible()
         assert page.goto("/").status == 401  # type: ignore[union-attr]
         context.close()
+
+
+def test_long_names_break_no_page(browser: Browser, tmp_path: Path) -> None:
+    """Names of 200 characters; on a phone, the mean reward of an item is in sight."""
+    names = [letter * 200 for letter in "abcd"]
+    service = Service.open(tmp_path / "store.sqlite")
+    with served(service, tmp_path) as address:
+        given = BanditConfiguration(feature_names=names[:2], control_share=0.1)
+        service.put_bandit(names[0], given)
+        service.put_items(names[0], [Item(id=name, features=[1.0, 0.5]) for name in names])
+        rows = [DecisionRequest(task=f"{n}{names[1]}"[:200]) for n in range(6)]
+        answers = service.decide(names[0], rows).result(60)
+        made = [answer for answer in answers if isinstance(answer, DecisionAnswer)]
+        rewards = [RewardRequest(decision=each.id, value=1.0) for each in made]
+        service.reward(names[0], rewards).result(60)
+        service.refresh(names[0])
+        task, decision = rows[0].task, made[0].id
+        paths = ["/", "/prior", "/tasks", "/decisions", "/items"]
+        paths += [f"/task?task={task}", f"/decision?id={decision}"]
+        for size in ({"width": 1280, "height": 900}, PHONE):
+            with opened(browser, address, viewport=size) as page:
+                for path in paths:
+                    page.goto(path)
+                    assert width(page) == size["width"], path
+                page.goto("/items")
+                box = page.locator("tbody tr").first.locator("td:visible").nth(2).bounding_box()
+                assert box is not None
+                assert box["x"] + box["width"] <= size["width"]
 
 
 def test_a_long_name_is_cut_in_the_chooser_and_whole_in_its_title(

@@ -96,7 +96,7 @@ class Model:
         key, value = request.key or "", request.value
         happened = now if request.time is None else min(max(request.time, decision.made), now)
         late = happened - decision.made >= DEADLINE
-        weight = decision.weight if request.key else request.weight
+        weight = decision.weight if key or request.weight is None else request.weight
         before = decision.parts.get(key)
         refund = request.metrics.get("refund", decision.metrics.get(key))
         if before is not None:
@@ -146,7 +146,7 @@ REWARD = st.tuples(
     st.sampled_from([None, None, "click", "buy"]),
     st.sampled_from([-2.0, 0.0, 0.5, 1.0, 3.0]),
     st.booleans(),  # a correction
-    st.sampled_from([1.0, 1.0, 2.5]),
+    st.sampled_from([None, 1.0, 2.5]),
     st.sampled_from([None, None, 0.0, 1.0]),  # the metric
     st.sampled_from([None, 20.0, 70.0]),  # when, after the decision
 )

@@ -258,3 +258,13 @@ def test_a_key_of_a_decision_is_not_one_of_an_observation(store: str) -> None:
         assert refused.problem.status == 409
         assert "idempotency_key 'k' was used for another request" in str(refused)
         assert isinstance(learned, ObservationAnswer)
+
+
+def test_a_correction_without_a_weight_keeps_it(store: str) -> None:
+    with shop(store) as service:
+        (one,) = (each.id for each in decided(service, "ann"))
+        assert paid(service, [one], 1.0, weight=2.5) == ["paid"]
+        assert paid(service, [one], 0.5, correction=True) == ["paid"]
+        assert service.decision("shop", one).weight == 2.5
+        assert paid(service, [one], 0.5, correction=True, weight=1.0) == ["paid"]
+        assert service.decision("shop", one).weight == 1.0

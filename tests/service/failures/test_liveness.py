@@ -27,7 +27,7 @@ from headstart.service.engine import priors
 from headstart.service.engine.maintenance import Maintenance
 from headstart.service.engine.service import Service
 from headstart.service.engine.transaction import Transaction
-from headstart.service.http.app import Application
+from headstart.service.http.app import Application, Limits
 from headstart.service.http.logs import Log
 from headstart.service.messages import (
     BanditConfiguration,
@@ -320,6 +320,40 @@ def test_timers_belong_to_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert len(file.read_text().splitlines()) == 1000
 
 
+def exchanged(address: str, sent: bytes) -> bytes:
+    """What a server answers to bytes."""
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(sent)
+        text = b""
+        while part := connection.recv(65536):
+            text += part
+    return text
+
+
+@pytest.mark.parametrize(
+    ("version", "hosts", "status"),
+    [(b"1.1", 1, b"200"), (b"1.1", 0, b"400"), (b"1.1", 2, b"400"), (b"1.0", 0, b"200")],
+)
+def test_a_request_names_one_host(
+    tmp_path: Path, version: bytes, hosts: int, status: bytes
+) -> None:
+    with serving(tmp_path / "s.sqlite", tmp_path) as (address, _):
+        head = b"GET /healthz HTTP/" + version + b"\r\n" + b"host: localhost\r\n" * hosts
+        answer = exchanged(address, head + b"connection: close\r\n\r\n")
+    assert answer.split()[1] == status
+
+
+def test_who_sends_too_much_gets_an_answer(tmp_path: Path) -> None:
+    limits = Limits(body_bytes=1 << 20)
+    with serving(tmp_path / "s.sqlite", tmp_path, limits) as (address, service):
+        service.put_bandit("shop", BanditConfiguration(dimension=D))
+        body = b"[" + b" " * (3 << 20) + b"]"
+        head = b"POST /v1/bandits/shop/decisions HTTP/1.1\r\nhost: localhost\r\n"
+        head += b"content-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body)
+        assert exchanged(address, head + body).split()[1] == b"413"
+
+
 def test_what_follows_a_body_is_no_header(tmp_path: Path) -> None:
     seen: list[dict[bytes, bytes]] = []
     answer = Application._answer
@@ -336,20 +370,16 @@ def test_what_follows_a_body_is_no_header(tmp_path: Path) -> None:
         address, service = served
         service.put_bandit("shop", BanditConfiguration(dimension=D))
         service.put_items("shop", items())
-        host, port = address.removeprefix("http://").split(":")
         body = b'{"task": "ann"}'
-        with socket.create_connection((host, int(port)), timeout=30) as connection:
-            connection.sendall(
-                b"POST /v1/bandits/shop/decisions HTTP/1.1\r\nhost: localhost\r\n"
-                b"content-type: application/json\r\nx-request-id: first\r\n"
-                b"transfer-encoding: chunked\r\nconnection: close\r\n\r\n"
-                + b"%x\r\n" % len(body)
-                + body
-                + b"\r\n0\r\nx-request-id: second\r\n\r\n"
-            )
-            text = b""
-            while part := connection.recv(65536):
-                text += part
+        text = exchanged(
+            address,
+            b"POST /v1/bandits/shop/decisions HTTP/1.1\r\nhost: localhost\r\n"
+            b"content-type: application/json\r\nx-request-id: first\r\n"
+            b"transfer-encoding: chunked\r\nconnection: close\r\n\r\n"
+            + b"%x\r\n" % len(body)
+            + body
+            + b"\r\n0\r\nx-request-id: second\r\n\r\n",
+        )
         assert b"200 OK" in text
         assert b"x-request-id: first" in text
     assert [headers[b"x-request-id"] for headers in seen] == [b"first"]

@@ -1,6 +1,7 @@
 """Every route answers, as its description says."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -101,3 +102,28 @@ def test_the_description_has_every_route_and_only_known_references(client: Calle
     text = json.dumps(document)
     for part in text.split('"#/components/schemas/')[1:]:
         assert part.split('"')[0] in document["components"]["schemas"]
+
+
+def parts_of(schema: Any) -> Iterator[dict[str, Any]]:
+    """A schema and all schemas in it."""
+    if isinstance(schema, dict):
+        yield schema
+    for each in schema.values() if isinstance(schema, dict) else schema:
+        if isinstance(each, dict | list):
+            yield from parts_of(each)
+
+
+def test_generators_of_clients_take_the_description(client: Caller) -> None:
+    """openapi-python-client refuses tuples; openapi-typescript requires what has a default."""
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    found = list(parts_of(schemas))
+    assert len(found) > 300
+    for schema in found:
+        assert "prefixItems" not in schema
+        assert isinstance(schema.get("items", {}), dict)
+        if schema.keys() & {"type", "anyOf", "enum", "$ref"}:
+            assert "default" not in schema
+    configuration = schemas["BanditConfiguration"]
+    bounds = configuration["properties"]["reward_range"]["anyOf"][0]
+    assert bounds == {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "number"}}
+    assert configuration["properties"]["exploration"]["description"] == "0.0 if it is left out"

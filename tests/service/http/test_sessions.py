@@ -176,3 +176,8 @@ def test_a_form_has_a_limit_and_a_type(pages: Caller) -> None:
 
 def test_an_unknown_page_is_404(pages: Caller) -> None:
     assert pages.get("/nothing").status_code == 404
+
+
+@pytest.mark.parametrize("method", ["TRACE", "PUT", "OPTIONS"])
+def test_pages_have_two_methods(pages: Caller, method: str) -> None:
+    assert pages.request(method, "/").status_code == 405

@@ -150,3 +150,13 @@ def test_a_large_file_is_looked_at_for_a_while(
     monkeypatch.setattr(database_module, "_CHECK_SECONDS", 0.0)
     monkeypatch.setattr(database_module, "_STEPS_PER_LOOK", 1)
     Database.open(path).close()
+
+
+def test_a_file_with_two_names_is_refused(tmp_path: Path) -> None:
+    """Each name would have a lock of its own."""
+    path = tmp_path / "store.sqlite"
+    Database.open(path).close()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "store.sqlite").hardlink_to(path)
+    with pytest.raises(ValueError, match="hard links"):
+        Database.open(path)

@@ -261,7 +261,7 @@ class AsyncBandit:
         decision: str,
         value: float,
         *,
-        weight: float = 1.0,
+        weight: float | None = None,
         time: float | None = None,
         key: str | None = None,
         correction: bool = False,
@@ -275,8 +275,8 @@ class AsyncBandit:
             The id of the decision.
         value : float
             The reward.
-        weight : float, default 1.0
-            How many times the reward counts.
+        weight : float, optional
+            How many times the reward counts: once by default, or as before a correction.
         time : float, optional
             When it happened, in seconds since 1970; now by default.
         key : str, optional

@@ -7,20 +7,19 @@ from functools import cached_property
 
 import numpy as np
 
-from headstart import checks
 from headstart.arrays import Floats, floats, packed
 from headstart.interfaces import Policy, PriorEstimator
 from headstart.live import _logs
+from headstart.live._counted import Contribution
 from headstart.live._item_effects import (
     ItemEffects,
-    ItemizedStatistics,
     ItemRows,
     items_of,
     read_rows,
     rows_bytes,
 )
 from headstart.live._memory import Memory
-from headstart.live._population import Contribution, Population, Start, State
+from headstart.live._population import Population, Start, State
 from headstart.live._rows import Layout
 from headstart.live._tasks import Tasks
 from headstart.live.decision import Learned
@@ -50,33 +49,16 @@ def read_task(content: bytes, layout: Layout) -> tuple[Floats, ItemRows]:
     return floats(content[:size]), read_rows(content[size:], layout.dimension)
 
 
-def contribution_bytes(contribution: Contribution) -> bytes:
-    """What the memory counts for a task: position, T, q, b, lower triangle of V, about, items."""
-    task = contribution.task
-    numbers = [contribution.position, float(task.count), float(task.sum_of_squares)]
-    lower = task.gram[np.tril_indices(task.dimension)]
-    about = np.empty(0) if task.about is None else task.about
-    return packed(np.concatenate([numbers, task.moment, lower, about])) + rows_bytes(items_of(task))
+def contribution_bytes(contribution: Contribution, n_about: int) -> bytes:
+    """What the memory counts for a task: its numbers, and its items."""
+    return packed(contribution.numbers(n_about)) + rows_bytes(items_of(contribution.task))
 
 
 def read_contribution(content: bytes, dimension: int, n_about: int) -> Contribution:
     """The contribution that `contribution_bytes` wrote."""
-    length = 3 + dimension + dimension * (dimension + 1) // 2
-    end = 8 * (length + n_about)
-    numbers = floats(content[:end])
-    checks.shape("the contribution", numbers, (length + n_about,), "(n,)")
-    gram = np.zeros((dimension, dimension))
-    gram[np.tril_indices(dimension)] = numbers[3 + dimension : length]
-    task = checks.trusted(
-        ItemizedStatistics,
-        gram=gram + np.tril(gram, -1).T,
-        moment=numbers[3 : 3 + dimension],
-        count=np.array(numbers[1]),
-        sum_of_squares=np.array(numbers[2]),
-        about=numbers[length:] if n_about else None,
-        items=read_rows(content[end:], dimension),
-    )
-    return Contribution(task, float(numbers[0]))
+    end = 8 * Contribution.length(dimension, n_about)
+    items = read_rows(content[end:], dimension)
+    return Contribution.of(floats(content[:end]), items, dimension, n_about)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -225,7 +207,7 @@ def memory_of_log(
     population = model.population()
     if beside is not None and beside.scales_known:
         population.scales, population.scales_known = beside.scales, True
-    memory = Memory(Tasks(population.layout, model.settings, model.feature_names), population)
+    memory = Memory(Tasks(population, model.feature_names), population)
     _logs.count(memory, reading, _logs.read(memory, reading), keep=False, counted=counted)
     return replace(StoredMemory.of(population), scales_known=True)
 

@@ -6,17 +6,10 @@ from dataclasses import dataclass, field, replace
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import n_about
+from headstart.live._counted import Contribution
 from headstart.live._item_effects import itemized
-from headstart.live._population import Contribution, Population, State
-from headstart.live._rows import (
-    AS_IT_IS,
-    COUNTED,
-    COUNTED_AT,
-    FIRST_PENDING,
-    NONE,
-    NOT_COUNTED,
-    PRIOR_TASKS,
-)
+from headstart.live._population import Population, State
+from headstart.live._rows import FIRST_PENDING, NONE, PRIOR_REWARDS, PRIOR_TASKS
 from headstart.live.inputs import Name
 from headstart.live.stored.memory import (
     Model,
@@ -82,7 +75,9 @@ def recount(
         tasks = [replace(task, moves=True) for task in tasks]
     moved = _moved(population, tasks, counted, most_moves)
     contents = {
-        task: None if contribution is None else contribution_bytes(contribution)
+        task: None
+        if contribution is None
+        else contribution_bytes(contribution, n_about(model.prior))
         for task, contribution in counted.items()
     }
     return Recount(memory=own, contributions=contents, moved=moved)
@@ -147,16 +142,16 @@ def _moved(
             continue
         stored, items = read_task(task.state, layout)
         contribution, row = counted[task.task], layout.unpacked(stored)
-        is_counted = contribution is not None
-        if not task.moves and not population.is_outdated(row[PRIOR_TASKS], counted=is_counted):
+        is_counted, own = contribution is not None, 0.0
+        if contribution is not None:
+            own = population.own(contribution.position, float(contribution.task.count))
+        if not task.moves and not population.is_outdated(row, counted=is_counted, own=own):
             continue
         state = population.state
         start, n_others = population.starting_from_others(state, contribution, task.about)
-        row[FIRST_PENDING], row[COUNTED] = NONE, AS_IT_IS if is_counted else NOT_COUNTED
-        if contribution is not None:
-            row[COUNTED_AT] = contribution.position
+        row[FIRST_PENDING] = NONE
         if start.is_finite:
             row = layout.rebased(row, start.prior, start.components)
-            row[PRIOR_TASKS] = n_others
+            row[PRIOR_TASKS], row[PRIOR_REWARDS] = n_others, population.rewards(own)
         moved[task.task] = task_bytes(layout.finished(row), items)
     return moved

@@ -15,21 +15,13 @@ from headstart.live._chooser import Choices, Chooser
 from headstart.live._decision_sets import DecisionSet, batch_of
 from headstart.live._item_effects import ItemEffects, itemized
 from headstart.live._memory import Memory
-from headstart.live._population import Start
+from headstart.live._population import Population, Start
 from headstart.live._rewards import Counts, Rewards
-from headstart.live._rows import (
-    AS_IT_WAS,
-    COUNTED,
-    FIRST_PENDING,
-    NONE,
-    TO_COUNT,
-    Layout,
-    task_state,
-)
+from headstart.live._rows import FIRST_PENDING, NONE, Layout, task_state
 from headstart.live._tasks import Tasks
 from headstart.live._uniforms import UniformStream
 from headstart.live.decision import TaskView
-from headstart.live.inputs import too_large
+from headstart.live.inputs import Name, too_large
 from headstart.live.outcomes import Outcome
 from headstart.live.stored.memory import Model, StoredMemory, read_task, task_bytes
 
@@ -55,6 +47,24 @@ class Counted(NamedTuple):
     number: int
 
 
+class _CountedElsewhere(Memory):
+    """A memory whose tasks are counted by `recount`: all of them, or cold none."""
+
+    def __init__(self, tasks: Tasks, population: Population, *, cold: bool) -> None:
+        super().__init__(tasks, population)
+        self._cold = cold
+
+    def is_counted(self, name: Name) -> bool:
+        return not self._cold
+
+    def note(self, name: Name) -> None:
+        pass
+
+    def catch_up(self, slot: int) -> None:
+        if self.population.has_many:  # else `recount` does
+            super().catch_up(slot)
+
+
 class StoredTasks:
     """Some tasks of a store, by number: a cache of rows that can decide and learn.
 
@@ -66,12 +76,11 @@ class StoredTasks:
 
     def __init__(self, model: Model, *, cold: bool = False) -> None:
         self.model = model
-        self._mark = TO_COUNT if cold else AS_IT_WAS
         model.check_storable()
         population = model.population()
-        self._tasks = Tasks(population.layout, model.settings, model.feature_names)
+        self._tasks = Tasks(population, model.feature_names)
         self._tasks.unknown_about = model.unknown_about
-        self._memory = Memory(self._tasks, population)
+        self._memory = _CountedElsewhere(self._tasks, population, cold=cold)
         stream = UniformStream(np.random.default_rng())
         self._chooser = Chooser(model.policy, self._memory, stream)
         self._rewards = Rewards(self._memory)
@@ -108,8 +117,7 @@ class StoredTasks:
         """Open a new task, with side information (p,) if there is any."""
         if about is not None:
             self._tasks.abouts[task] = about
-        slot = self._memory.start(task)
-        self._tasks.rows[slot, COUNTED] = self._mark
+        self._memory.start(task)
 
     def load(self, task: int, state: bytes, *, about: Floats | None = None) -> None:
         """Load a stored task."""
@@ -118,7 +126,6 @@ class StoredTasks:
         new = not layout.has_learned(finished)
         row = layout.reopened(finished, self._memory.population.start.row if new else None)
         row[FIRST_PENDING] = NONE
-        row[COUNTED] = self._mark
         self.drop(task)
         self._tasks.open(task, row)
         self._tasks.items.adopt(task, items)

@@ -32,7 +32,7 @@ def check(request: RewardRequest, parts: Parts, configuration: BanditConfigurati
     """Raise for a reward with a key or metrics that cannot be accepted."""
     if request.key is not None:
         check_text("key", request.key)
-    if request.key is not None and request.weight != 1.0:
+    if request.key is not None and request.weight not in (None, 1.0):
         raise ValueError(
             "give weight with the reward without a key: it belongs to the decision's "
             f"whole reward, got {request.weight:g} with the key {request.key!r}"

@@ -103,11 +103,13 @@ class Payments:
         payment = self.payments.get(request.decision)
         if payment is None or payment.task not in self._tasks:
             return Outcome.UNKNOWN
-        value, weight = inputs.reward_of(request.value), inputs.weight_of(request.weight)
+        value = inputs.reward_of(request.value)
+        weight = request.weight
+        if weight is None or request.key is not None:
+            weight = payment.weight or 1.0
+        weight = inputs.weight_of(weight)
         if request.key is not None or request.metrics:
             parts.check(request, payment.parts, self._bandit.configuration)
-        if request.key is not None:
-            weight = payment.weight or 1.0
         happened = self._transaction.now
         if request.time is not None:  # a wrong clock may be too early, or in the future
             happened = min(max(request.time, payment.time), happened)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -16,7 +17,7 @@ Headers = Mapping[bytes, bytes]
 T = TypeVar("T")
 _raw_rows: Decoder[list[msgspec.Raw]] = Decoder(list[msgspec.Raw])
 # How long a body may take to arrive.
-_SECONDS = 30.0
+_SECONDS, _SECONDS_TO_SKIP = 30.0, 5.0
 # PostgreSQL stores no text that holds the character 0.
 _NUL = b"\\u0000"
 _LONGEST_DETAIL = 500  # an unknown field may have any name
@@ -51,6 +52,7 @@ async def read_body(receive: Receive, headers: Headers, most_bytes: int) -> byte
     """The body of a request."""
     length = headers.get(b"content-length")
     if length is not None and length.isdigit() and (len(length) > 18 or int(length) > most_bytes):
+        await _skip(receive, most_bytes)
         raise too_large(most_bytes)
     body, more = await _part(receive)
     if more:
@@ -65,10 +67,25 @@ async def read_body(receive: Receive, headers: Headers, most_bytes: int) -> byte
             raise _late(f"the body must arrive within {_SECONDS:.0f} seconds") from None
         body = b"".join(parts)
     if len(body) > most_bytes:
+        if more:
+            await _skip(receive, most_bytes)
         raise too_large(most_bytes)
     if body and b"content-type" not in headers:
         raise _no_json("none")
     return body
+
+
+async def _skip(receive: Receive, most_bytes: int) -> None:
+    """Let a client send a body that is refused, if it is not much too large.
+
+    A client that is still sending when its connection ends does not see the answer.
+    """
+    size, more = 0, True
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_SECONDS_TO_SKIP):
+            while more and size <= 4 * most_bytes:
+                part, more = await _part(receive)
+                size += len(part)
 
 
 async def read_parts(receive: Receive) -> AsyncIterator[bytes]:

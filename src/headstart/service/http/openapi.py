@@ -57,9 +57,10 @@ class _Schemas:
         kinds: list[Any] = [Problem]
         for route in routes:
             kinds += [k for k in (route.row, route.body, route.answer) if k is not None]
-        schemas, self.components = msgspec.json.schema_components(
+        schemas, components = msgspec.json.schema_components(
             kinds, schema_hook=_any_json, ref_template=_REF
         )
+        self.components = _for_generators(components)
         self._by_kind = list(zip(kinds, schemas, strict=True))  # not all kinds can be hashed
 
     def of(self, kind: Any) -> dict[str, Any]:
@@ -77,6 +78,25 @@ def _any_json(kind: type) -> dict[str, Any]:
     if kind is object:
         return {"description": "any JSON"}
     raise NotImplementedError
+
+
+def _for_generators(schema: Any) -> Any:
+    """A schema as generators of clients take it, with the same meaning.
+
+    openapi-python-client knows no tuples; openapi-typescript requires whatever has a default, so
+    defaults are said in words.
+    """
+    if isinstance(schema, list):
+        return [_for_generators(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {name: _for_generators(each) for name, each in schema.items()}
+    if "prefixItems" in found:  # of one kind
+        found["items"] = found.pop("prefixItems")[0]
+    if "default" in found and found.keys() & {"anyOf", "type", "enum", "$ref"}:
+        usual = msgspec.json.encode(found.pop("default")).decode()
+        found["description"] = f"{usual} if it is left out"
+    return found
 
 
 def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:

@@ -122,8 +122,12 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Answer a request, unless its headers came in one piece and are too long."""
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        hosts = sum(name == b"host" for name, _ in self.headers)
         if size > MOST_HEAD_BYTES:
             self._refuse_head()
+        elif hosts > 1 or (not hosts and self.parser.get_http_version() == "1.1"):
+            self._end_head()
+            self.send_400_response(f"A request must name one host, got {hosts or 'none'}.")
         else:
             self._end_head()
             super().on_headers_complete()

@@ -68,7 +68,10 @@ class Pages(BaseHTTPMiddleware):
 
     async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         """Answer one request for a page."""
-        is_form = request.method not in ("GET", "HEAD", "OPTIONS")
+        if request.method not in ("GET", "HEAD", "POST"):
+            detail = f"a page answers GET and POST, got {request.method[:20]}"
+            raise ServiceError(405, "Method not allowed", detail)
+        is_form = request.method == "POST"
         headers = dict(request.scope["headers"])
         self._security.check_browser(headers, changes=is_form)
         is_static = request.scope["path"].startswith(STATIC)

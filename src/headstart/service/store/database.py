@@ -323,6 +323,8 @@ def _own(path: Path) -> int:
     """Create the file, readable by its owner only, if there is none, and hold a lock next to it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    if path.stat().st_nlink > 1:
+        raise ValueError(f"the store {path} must have one name, got a file with hard links")
     lock = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
