@@ -57,7 +57,7 @@ def test_every_setting_reaches_the_bandit(log: Path, tmp_path: Path) -> None:
     settings = ["idle_seconds = 3600", "discount=0.99", "reward_range=[-9, 9]"]
     given = [word for setting in settings for word in ("--set", setting)]
     given += ["--prior", "Hierarchical", "--prior", "covariance=isotropic"]
-    given += ["--policy", "z=2.5", "--policy", "BayesUCB", "--keep-open", "--time", "when"]
+    given += ["--policy", "z=2.5", "--policy", "BayesUCB", "--remember-tasks", "--time", "when"]
     done = _fit(log, *GOOD, *given, "--out", out)
     assert done.exit_code == 0, done.output
     bandit = hs.MetaBandit.load(out)

@@ -291,16 +291,16 @@ def _log_of(seen: list[tuple[str, float]]) -> pd.DataFrame:
     return pd.DataFrame({"task": names, "item": items, "reward": values})
 
 
-@pytest.mark.parametrize("keep_open", [False, True])
-def test_effects_are_learned_from_logs(keep_open: bool) -> None:
+@pytest.mark.parametrize("remember_tasks", [False, True])
+def test_effects_are_learned_from_logs(remember_tasks: bool) -> None:
     bandit, seen = taught()
     log = _log_of(seen)
-    fitted = bandit_of().fit(log, features=ItemColumn("item", ITEMS), keep_open=keep_open)
+    fitted = bandit_of().fit(log, features=ItemColumn("item", ITEMS), remember_tasks=remember_tasks)
     assert fitted.item_effects() == pytest.approx(bandit.item_effects())
     assert any(fitted.item_effects().values())
     numbers = [f"x{a}" for a in range(D)]
     log[numbers] = np.array([ITEMS[item] for item in log["item"]])
-    named = bandit_of().fit(log, features=numbers, item="item", keep_open=keep_open)
+    named = bandit_of().fit(log, features=numbers, item="item", remember_tasks=remember_tasks)
     assert named.item_effects() == pytest.approx(bandit.item_effects())
     assert bandit_of(item_effects=False).fit(log, features=numbers, item="item").n_finished == 15
 
@@ -309,8 +309,8 @@ def test_a_task_of_a_log_is_forgotten_with_its_items() -> None:
     _, seen = taught()
     log = _log_of(seen)
     column = ItemColumn("item", ITEMS)
-    fitted = bandit_of().fit(log, features=column, keep_open=True)
-    fitted.fit(log[:3], features=column, keep_open=True)  # more of a known task
+    fitted = bandit_of().fit(log, features=column, remember_tasks=True)
+    fitted.fit(log[:3], features=column, remember_tasks=True)  # more of a known task
     fitted.forget("task 0")
-    expected = bandit_of().fit(log[6:], features=column, keep_open=True)
+    expected = bandit_of().fit(log[6:], features=column, remember_tasks=True)
     assert fitted.item_effects() == pytest.approx(expected.item_effects())

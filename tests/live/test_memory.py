@@ -516,7 +516,7 @@ def log_of(users: int, rounds: int, seed: int) -> tuple[pd.DataFrame, Floats]:
 def test_a_logs_user_who_comes_back_counts_once() -> None:
     frame, w = log_of(40, 6, 0)
     columns: dict[str, Any] = {"features": ["a", "b", "c"]}
-    bandit = hs.MetaBandit(dimension=D, seed=0).fit(frame, keep_open=True, **columns)
+    bandit = hs.MetaBandit(dimension=D, seed=0).fit(frame, remember_tasks=True, **columns)
     assert bandit.learned().n_tasks == bandit.n_finished == 40
     # Its estimate is that of its rows, from a prior that others taught.
     decision = bandit.decide("user-3", np.eye(D))
@@ -533,7 +533,7 @@ def test_a_logs_user_who_comes_back_counts_once() -> None:
     bandit.finish("user-3")
     assert bandit.learned().n_tasks == 40
     assert_same(memory_of(bandit), absorbed(bandit))
-    # Without keep_open a user of that name is a new one, who counts once more.
+    # Without remember_tasks a user of that name is a new one, who counts once more.
     other = hs.MetaBandit(dimension=D, seed=0).fit(frame, **columns)
     other.observe("user-3", [1.0, 0.0, 0.0], 1.0)
     assert other.learned().n_tasks == 41
@@ -544,7 +544,7 @@ def test_a_logs_user_who_comes_back_counts_once() -> None:
 def test_a_second_log_of_the_same_users_goes_on(open_task: bool, covariance: Any) -> None:
     """Two logs that are kept are one: every user counts once, with the rows of both."""
     frame, _ = log_of(24, 8, 1)
-    columns: dict[str, Any] = {"features": ["a", "b", "c"], "keep_open": True}
+    columns: dict[str, Any] = {"features": ["a", "b", "c"], "remember_tasks": True}
     first = frame.groupby("task").cumcount() < 3
     prior = hs.priors.Hierarchical(covariance=covariance)
     bandit = hs.MetaBandit(dimension=D, prior=prior, seed=0).fit(frame[first], **columns)
@@ -599,9 +599,9 @@ def clicks() -> pd.DataFrame:
     return frame
 
 
-@pytest.mark.parametrize("keep_open", [False, True])
-def test_rewards_of_a_log_outside_of_the_range_do_not_count(keep_open: bool) -> None:
-    given: dict[str, Any] = {"features": ["a", "b", "c"], "keep_open": keep_open}
+@pytest.mark.parametrize("remember_tasks", [False, True])
+def test_rewards_of_a_log_outside_of_the_range_do_not_count(remember_tasks: bool) -> None:
+    given: dict[str, Any] = {"features": ["a", "b", "c"], "remember_tasks": remember_tasks}
     bandit = hs.MetaBandit(dimension=D, reward_range=(0, 1), seed=0)
     before = fingerprint(bandit)
     with pytest.raises(ValueError, match=r"within reward_range \(0, 1\), got 100000.0 in row 500"):
@@ -617,10 +617,10 @@ def test_rewards_of_a_log_outside_of_the_range_do_not_count(keep_open: bool) -> 
     assert report.set_aside.count == 0
 
 
-@pytest.mark.parametrize("keep_open", [False, True])
-def test_users_of_a_log_in_another_unit_are_set_aside_and_named(keep_open: bool) -> None:
+@pytest.mark.parametrize("remember_tasks", [False, True])
+def test_users_of_a_log_in_another_unit_are_set_aside_and_named(remember_tasks: bool) -> None:
     bandit = hs.MetaBandit(dimension=D, seed=0)
-    bandit.fit(clicks(), features=["a", "b", "c"], keep_open=keep_open)
+    bandit.fit(clicks(), features=["a", "b", "c"], remember_tasks=remember_tasks)
     assert bandit.learned().noise_scale < 1.0
     assert bandit.learned().n_tasks == bandit.n_finished == 95
     report = bandit.log_report

@@ -1,18 +1,21 @@
 """Settings are one list; the rules that live use and the service share."""
 
 import dataclasses
+import inspect
 from typing import Any
 
 import pytest
 
+import headstart as hs
 from headstart.live import Outcome, Settings
 from headstart.live.outcomes import DecisionState, outcome_of
-from headstart.live.settings import Change, Options, names
+from headstart.live.settings import Change, names
 from headstart.live.stored import Pace
 
 
 def test_what_a_bandit_takes_are_the_settings() -> None:
-    assert names() == tuple(Options.__annotations__)
+    taken = [*inspect.signature(hs.MetaBandit).parameters]
+    assert names() == tuple(taken[taken.index("clock") + 1 :])
     assert {*names()} | {"clock", "refresh_by_seed"} == {
         field.name for field in dataclasses.fields(Settings)
     }

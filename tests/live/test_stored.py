@@ -27,7 +27,7 @@ Rounds = dict[int, list[tuple[Floats, float]]]
 
 
 def model(**options: object) -> Model:
-    given = Settings.from_options(lambda: 0.0, refresh="background", **options)  # type: ignore[arg-type]
+    given = Settings.from_options(lambda: 0.0, refresh="background", **options)
     return Model(
         dimension=D,
         policy=hs.policies.BayesUCB(z="slow"),

@@ -54,8 +54,8 @@ OnBad = Annotated[
 Grouped = Annotated[
     bool, typer.Option("--grouped-by-task", help="Rows of a task are consecutive; saves memory.")
 ]
-KeepOpen = Annotated[
-    bool, typer.Option("--keep-open", help="Tasks of the log continue when they come back.")
+RememberTasks = Annotated[
+    bool, typer.Option("--remember-tasks", help="Tasks of the log continue when they come back.")
 ]
 PolicyWords = Annotated[
     list[str] | None, typer.Option(help="A policy and its settings: z=slow. Repeatable.")
@@ -97,7 +97,7 @@ def fit(
     task_type: TaskType = None,
     on_bad: OnBad = "raise",
     grouped_by_task: Grouped = False,
-    keep_open: KeepOpen = False,
+    remember_tasks: RememberTasks = False,
     policy: PolicyWords = None,
     prior: PriorWords = None,
     settings: Settings = None,
@@ -126,7 +126,11 @@ def fit(
             report = _check(logs, columns, given, grouped_by_task, quiet)
             lines = [str(report), *_refusal(report, on_bad), "Nothing was learned or saved."]
         else:
-            reading = {"on_bad": on_bad, "grouped_by_task": grouped_by_task, "keep_open": keep_open}
+            reading = {
+                "on_bad": on_bad,
+                "grouped_by_task": grouped_by_task,
+                "remember_tasks": remember_tasks,
+            }
             bandit, report = _learn(logs, columns | reading, given, out, quiet)
             lines = [report.summary(), *_learned(bandit, out)]
     except (ValueError, TypeError, OSError, ImportError) as error:

@@ -16,6 +16,7 @@ from headstart.live._decision_sets import DecisionSet
 from headstart.live._item_effects import NO_EFFECTS, Effects, add_effects
 from headstart.live._memory import Memory
 from headstart.live._rows import NONE, inverses, task_state
+from headstart.live._tasks import Tasks
 from headstart.live.inputs import LARGEST_GROWTH
 
 # Scratch memory is kept for this many shapes of decisions; applications use a few.
@@ -93,16 +94,31 @@ def _read_tasks(rows: Floats, slots: Integers, arms: Floats, reading: Reading) -
     return NONE
 
 
+class _Task:
+    """One task at a time, for a summary."""
+
+    def __init__(self, tasks: Tasks) -> None:
+        self._tasks = tasks
+        self.slot = NONE
+
+    def bias(self) -> Floats:
+        return self._tasks.rows[self.slot, self._tasks.layout.bias]
+
+    def regularization(self) -> Floats:
+        return self._tasks.layout.regularization(self._tasks.rows[self.slot])
+
+
 class Scores:
     """A policy applied to open tasks."""
 
     def __init__(self, policy: Policy, memory: Memory) -> None:
         self._policy = policy
         self._tasks = tasks = memory.tasks
-        self._slot = NONE
         self._population = memory.population
         self._nothing = np.empty((0, tasks.dimension, tasks.dimension))
-        self._summary = EstimateSummary(np.empty(0), self._bias, self._regularization)
+        # No methods of this object: a cycle would keep all rows until the next garbage collection.
+        self._task = task = _Task(tasks)
+        self._summary = EstimateSummary(np.empty(0), task.bias, task.regularization)
         self._scratch: dict[int, Floats] = {}
         # Only a policy without random numbers of its own has one index per arm.
         self.index: IndexPolicy | None = None
@@ -111,16 +127,10 @@ class Scores:
         # Only an index by parts needs the uncertainty of the mean task.
         self._by_parts = None if self.index is None else by_parts(self.index)
 
-    def _bias(self) -> Floats:
-        return self._tasks.rows[self._slot, self._tasks.layout.bias]
-
-    def _regularization(self) -> Floats:
-        return self._tasks.layout.regularization(self._tasks.rows[self._slot])
-
     def radius(self, slot: int) -> float:
         """The radius of an index for one task."""
         assert self.index is not None
-        self._slot = slot
+        self._task.slot = slot
         scalars = self._tasks.rows[slot, self._tasks.layout.scalars]
         self._summary.update(scalars, self._population.usual_variance)
         return float(self.index.radius(self._summary))

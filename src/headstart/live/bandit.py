@@ -14,7 +14,7 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.features import Features
-from headstart.habits import check_keywords, hints
+from headstart.habits import hints
 from headstart.interfaces import Policy, PriorEstimator, check_parts
 from headstart.live import _logs, defaults, files, inputs
 from headstart.live._chooser import Chooser
@@ -37,7 +37,7 @@ from headstart.live.decision import Decision, Decisions, Learned, TaskView
 from headstart.live.explanation import Explanation
 from headstart.live.inputs import Arms, Attributes, FeatureNames, Groups, Items, Mask, Name
 from headstart.live.outcomes import Outcome
-from headstart.live.settings import Change, Options, Settings, names
+from headstart.live.settings import Change, Refresh, Settings, names
 from headstart.logs import ColumnNames, Columns, LogReading, LogReport
 from headstart.progress import Progress
 
@@ -79,9 +79,28 @@ class MetaBandit:
         The names of the features in `explain`, and the columns to take from a DataFrame.
     clock : callable, default time.time
         Returns the time in seconds.
-    **settings
-        The fields of `Settings`, all optional. With a schema, which scales its numbers, the default
-        of `scales` is None.
+    idle_seconds : float, optional
+        A task is finished after this long without use, which frees half of its memory.
+    discount : float, default 1.0
+        Each reward multiplies the weight of the task's earlier rewards by this.
+    deadline_seconds : float, optional
+        A decision without a reward expires after this long.
+    default_reward : float, optional
+        A decision counts as this reward until a reward within the deadline replaces it.
+    reward_range : (float, float), optional
+        The smallest and largest reward; others are not learned.
+    half_life_seconds : float, optional
+        In the prior, a task counts half as much after this long.
+    exploration : float, default 0.0
+        Every arm that may be chosen has a propensity of at least `exploration`/K.
+    item_effects : bool, default True
+        Whether to learn what each catalogue item earns beyond what its features explain.
+    scales : "default", "learn" or None
+        Whether to learn the typical sizes of the features; None if they are alike, as a schema
+        makes them. By default they are learned without a schema.
+    refresh : {"background", "inline"}, optional
+        When to update the prior: in a thread, or when a task opens, so that a run can be repeated.
+        By default "inline" with a seed. `Settings` says more on each of these.
 
     Attributes
     ----------
@@ -103,6 +122,7 @@ class MetaBandit:
 
     log_report: LogReport | None = None
 
+    @hints(name="MetaBandit")
     def __init__(
         self,
         dimension: int | None = None,
@@ -113,24 +133,46 @@ class MetaBandit:
         seed: int | np.random.Generator | None = None,
         feature_names: Sequence[str] | None = None,
         clock: Callable[[], float] = time.time,
-        **settings: Unpack[Options],
+        idle_seconds: float | None = None,
+        discount: float = 1.0,
+        deadline_seconds: float | None = None,
+        default_reward: float | None = None,
+        reward_range: Sequence[float] | None = None,
+        half_life_seconds: float | None = None,
+        exploration: float = 0.0,
+        item_effects: bool = True,
+        scales: Literal["default", "learn"] | None = "default",
+        refresh: Refresh | None = None,
     ) -> None:
-        check_keywords("MetaBandit", settings, ("dimension", "seed", *Options.__annotations__))
         schema = features
+        if scales == "default":
+            scales = "learn" if schema is None else None
         if schema is not None:
             if dimension is not None or feature_names is not None:
                 raise ValueError("give features, or dimension and feature_names, not both")
             if not isinstance(schema, Features):
                 raise ValueError(f"features must be hs.Features, got {checks.short(schema)}")
             dimension = schema.dimension
-            settings = {"scales": None, **settings}
         if dimension is None:
             raise ValueError("give the dimension or features of a bandit, got neither")
         self.dimension = checks.count("dimension", dimension)
         self.policy: Policy = defaults.POLICY if policy is None else policy
         self.prior: PriorEstimator = defaults.prior_for(schema) if prior is None else prior
         check_parts(self.policy, self.prior)
-        self.settings = Settings.from_options(clock, seed=seed, **settings)
+        self.settings = Settings.from_options(
+            clock,
+            seed=seed,
+            idle_seconds=idle_seconds,
+            discount=discount,
+            deadline_seconds=deadline_seconds,
+            default_reward=default_reward,
+            reward_range=reward_range,
+            half_life_seconds=half_life_seconds,
+            exploration=exploration,
+            item_effects=item_effects,
+            scales=scales,
+            refresh=refresh,
+        )
         population = Population(self.dimension, self.prior, self.settings)
         if schema is None:
             called = FeatureNames(self.dimension, feature_names)
@@ -145,125 +187,6 @@ class MetaBandit:
         self._rewards = Rewards(self._memory)
         self._guard = Guard(self._memory, self._stream)
         self._lock = self._guard.lock
-
-    def __getattr__(self, name: str) -> NoReturn:
-        instead = f": write bandit.{_HABITS[name]}" if name in _HABITS else ""
-        raise AttributeError(f"a MetaBandit has no {name!r}{instead}", name=name, obj=self)
-
-    def __repr__(self) -> str:
-        return (
-            f"MetaBandit(dimension={self.dimension}, policy={self.policy!r}, "
-            f"prior={self.prior!r}): {len(self._tasks.slots):,} open and {self.n_finished:,} "
-            f"finished tasks, {len(self._tasks.pending):,} pending decisions"
-        )
-
-    @property
-    def features(self) -> Features | None:
-        """The schema, with the means and scales settled so far; None if features are numbers."""
-        return None if self._encoder is None else self._encoder.schema
-
-    def settle(self, features: Features) -> None:
-        """Take means and scales that are not settled yet from a schema.
-
-        Parameters
-        ----------
-        features : Features
-            The bandit's own schema, with the means and scales that data have settled.
-
-        Examples
-        --------
-        >>> features = hs.Features(item=[hs.Number("price")])
-        >>> bandit = MetaBandit(features=features)
-        >>> bandit.settle(features.settled(items=[{"price": 10}, {"price": 30}]))
-        >>> bandit.features.item[0].mean
-        20.0
-        """
-        with self._lock:
-            own = None if self._encoder is None else self._encoder.schema.settled_as(features)
-            if self._encoder is None or own is None or own != features.settled_as(own):
-                raise ValueError(
-                    "features must be the bandit's own, with the same mean and scale, "
-                    f"got {checks.short(features)}"
-                )
-            self._encoder.schema = own
-
-    def next_prior(self) -> Prior:
-        """What the next task starts from, given everything known now."""
-        with self._lock:
-            self._memory.bring_up_to_date()
-            return self._memory.population.start.prior
-
-    def learned(self) -> Learned:
-        """The prior in numbers: the mean task, the spread of tasks, the noise, how many tasks."""
-        with self._lock:
-            prior, state = self.next_prior(), self._memory.population.state
-            names = self._tasks.feature_names.all
-            return Learned.from_prior(
-                prior, n_tasks=state.n_tasks, weight=state.weight, names=names
-            )
-
-    def item_effects(self) -> dict[Hashable, float]:
-        """What each catalogue item earns beyond what its features explain, by id; may be empty.
-
-        Effects are learned over all tasks, from the rewards of decisions among catalogue items.
-
-        >>> bandit = MetaBandit(dimension=1, item_effects=True, seed=0)
-        >>> menu = hs.Catalogue({"tea": [1.0], "milk": [1.0]})
-        >>> for i in range(40):
-        ...     decision = bandit.decide(i // 4, menu)
-        ...     _ = bandit.reward(decision.id, float(decision.arm == "tea"))
-        >>> sorted(bandit.item_effects(), key=bandit.item_effects().get)
-        ['milk', 'tea']
-        """
-        with self._lock:
-            self._memory.bring_up_to_date()
-            effects = self._memory.population.item_effects
-            if effects is None:
-                return {}
-            return dict(zip(effects.ids, effects.effects.tolist(), strict=False))
-
-    def to_frame(self) -> Any:
-        """A DataFrame with a row per open task: rewards, pending decisions, estimates by feature.
-
-        >>> bandit = MetaBandit(dimension=2, feature_names=["price", "size"], seed=0)
-        >>> _ = bandit.observe("ann", [1.0, 0.0], 1.0)
-        >>> bandit.to_frame().columns.tolist()
-        ['n_rewards', 'n_pending', 'price', 'size']
-        """
-        from headstart.frames import frame  # noqa: PLC0415 - pandas, which decisions do not need
-
-        with self._lock:
-            return frame((self.task(name).record() for name in self.tasks()), "task")
-
-    def _repr_html_(self) -> str:
-        from headstart.frames import as_html  # noqa: PLC0415 - as above
-
-        return as_html(self.learned().to_frame(), repr(self))
-
-    @property
-    def n_finished(self) -> int:
-        """How many tasks are finished, including the tasks of logs."""
-        return len(self._tasks.finished) + self._tasks.n_from_logs
-
-    def tasks(self) -> list[Name]:
-        """The names of the open tasks."""
-        with self._lock:
-            return list(self._tasks.slots)
-
-    def task(self, name: Name) -> TaskView:
-        """What is known of a task, open or finished.
-
-        Parameters
-        ----------
-        name : str or int
-            The name of the task.
-
-        Returns
-        -------
-        TaskView
-        """
-        with self._lock:
-            return self._memory.view(inputs.name_of(name))._replace(schema=self.features)
 
     @overload
     def decide(
@@ -338,11 +261,6 @@ class MetaBandit:
                 self._rewards.count(decision)
             self._drop_excess()
             return decision
-
-    def _drop_excess(self) -> None:
-        pending = self._tasks.pending
-        if len(pending.free) < pending.least_free:
-            self._rewards.drop_excess()  # now that the call cannot fail
 
     def reward(self, decision_id: str | Decision, value: float, weight: float = 1.0) -> Outcome:
         """Pay a decision, once, any time before its deadline.
@@ -436,28 +354,6 @@ class MetaBandit:
         """
         with self._lock:
             return self._rewards.cancel(inputs.id_of(decision_id))
-
-    def finish(self, task: Name) -> None:
-        """Close a task, which frees half of its memory. Nothing it has learned is lost.
-
-        Parameters
-        ----------
-        task : str or int
-            The name of the task.
-        """
-        with self._lock:
-            self._tasks.finish(inputs.name_of(task))
-
-    def forget(self, task: Name) -> None:
-        """Erase a task: its data, its pending decisions, and what the prior learned from it.
-
-        Parameters
-        ----------
-        task : str or int
-            The name of the task.
-        """
-        with self._lock:
-            self._memory.forget(inputs.name_of(task))
 
     def decide_many(
         self,
@@ -558,6 +454,85 @@ class MetaBandit:
             told = encoder.decision(task, arms, context, about, mask)
             return chooser.propensities(task, told.arms, mask=None, about=told.about)
 
+    def explain(self, decision: Decision | str) -> Explanation:
+        """The mean, width and 95 % interval of a pending decision's arm, by all that is known now.
+
+        It also has each feature's contribution: what the prior says, and what rewards add.
+
+        Parameters
+        ----------
+        decision : Decision or str
+            The decision, or its id.
+
+        Returns
+        -------
+        Explanation
+        """
+        decision_id = inputs.id_of(decision)
+        arm = decision.arm if isinstance(decision, Decision) else None
+        with self._lock:
+            return self._memory.explain(decision_id, arm)
+
+    def task(self, name: Name) -> TaskView:
+        """What is known of a task, open or finished.
+
+        Parameters
+        ----------
+        name : str or int
+            The name of the task.
+
+        Returns
+        -------
+        TaskView
+        """
+        with self._lock:
+            return self._memory.view(inputs.name_of(name))._replace(schema=self.features)
+
+    def tasks(self) -> list[Name]:
+        """The names of the open tasks."""
+        with self._lock:
+            return list(self._tasks.slots)
+
+    def to_frame(self) -> Any:
+        """A DataFrame with a row per open task: rewards, pending decisions, estimates by feature.
+
+        >>> bandit = MetaBandit(dimension=2, feature_names=["price", "size"], seed=0)
+        >>> _ = bandit.observe("ann", [1.0, 0.0], 1.0)
+        >>> bandit.to_frame().columns.tolist()
+        ['n_rewards', 'n_pending', 'price', 'size']
+        """
+        from headstart.frames import frame  # noqa: PLC0415 - pandas, which decisions do not need
+
+        with self._lock:
+            return frame((self.task(name).record() for name in self.tasks()), "task")
+
+    @property
+    def n_finished(self) -> int:
+        """How many tasks are finished, including the tasks of logs."""
+        return len(self._tasks.finished) + self._tasks.n_from_logs
+
+    def finish(self, task: Name) -> None:
+        """Close a task, which frees half of its memory. Nothing it has learned is lost.
+
+        Parameters
+        ----------
+        task : str or int
+            The name of the task.
+        """
+        with self._lock:
+            self._tasks.finish(inputs.name_of(task))
+
+    def forget(self, task: Name) -> None:
+        """Erase a task: its data, its pending decisions, and what the prior learned from it.
+
+        Parameters
+        ----------
+        task : str or int
+            The name of the task.
+        """
+        with self._lock:
+            self._memory.forget(inputs.name_of(task))
+
     @hints("fit(log, task=…, features=…, reward=…) with a table that has these columns")
     def fit(
         self,
@@ -565,7 +540,7 @@ class MetaBandit:
         *,
         on_bad: Literal["raise", "drop"] = "raise",
         grouped_by_task: bool = False,
-        keep_open: bool = False,
+        remember_tasks: bool = False,
         progress: Progress | None = None,
         **columns: Unpack[ColumnNames],
     ) -> MetaBandit:
@@ -586,7 +561,7 @@ class MetaBandit:
         grouped_by_task : bool, default False
             Whether the rows of each task are contiguous. Then memory holds one task at a time; else
             (d + 2)² numbers per task.
-        keep_open : bool, default False
+        remember_tasks : bool, default False
             Keep the log's tasks as finished tasks, which continue when they come back; known tasks
             learn their rows. Without this, a task of the same name starts as a new one.
         progress : callable, optional
@@ -611,7 +586,7 @@ class MetaBandit:
             logged = _logs.read(self._memory, reading)  # without the lock: it takes long
             with self._lock:
                 if encoder is None or encoder.schema is schema:
-                    _logs.count(self._memory, reading, logged, keep=keep_open)
+                    _logs.count(self._memory, reading, logged, keep=remember_tasks)
                     if encoder is not None:
                         encoder.schema = encoder.schema.settled_as(reading.columns.schema)
                     break
@@ -641,10 +616,6 @@ class MetaBandit:
             if self._encoder is not None and schema is not None:
                 self._encoder.schema = schema
         return self
-
-    def _saved(self) -> files.Saved:
-        with self._lock:
-            return files.Saved.of(self._memory, self._stream, self.policy, self.features)
 
     def save(self, path: str | Path | IO[bytes]) -> None:
         """Write the bandit atomically to one .npz file, readable by its owner only.
@@ -703,6 +674,80 @@ class MetaBandit:
         changes |= {"features": features}
         return cls._restored(files.Saved.read(Path(path)), resume=resume, **changes)
 
+    def learned(self) -> Learned:
+        """The prior in numbers: the mean task, the spread of tasks, the noise, how many tasks."""
+        with self._lock:
+            prior, state = self.next_prior(), self._memory.population.state
+            names = self._tasks.feature_names.all
+            return Learned.from_prior(
+                prior, n_tasks=state.n_tasks, weight=state.weight, names=names
+            )
+
+    def item_effects(self) -> dict[Hashable, float]:
+        """What each catalogue item earns beyond what its features explain, by id; may be empty.
+
+        Effects are learned over all tasks, from the rewards of decisions among catalogue items.
+
+        >>> bandit = MetaBandit(dimension=1, item_effects=True, seed=0)
+        >>> menu = hs.Catalogue({"tea": [1.0], "milk": [1.0]})
+        >>> for i in range(40):
+        ...     decision = bandit.decide(i // 4, menu)
+        ...     _ = bandit.reward(decision.id, float(decision.arm == "tea"))
+        >>> sorted(bandit.item_effects(), key=bandit.item_effects().get)
+        ['milk', 'tea']
+        """
+        with self._lock:
+            self._memory.bring_up_to_date()
+            effects = self._memory.population.item_effects
+            if effects is None:
+                return {}
+            return dict(zip(effects.ids, effects.effects.tolist(), strict=False))
+
+    def next_prior(self) -> Prior:
+        """What the next task starts from, given everything known now."""
+        with self._lock:
+            self._memory.bring_up_to_date()
+            return self._memory.population.start.prior
+
+    @property
+    def features(self) -> Features | None:
+        """The schema, with the means and scales settled so far; None if features are numbers."""
+        return None if self._encoder is None else self._encoder.schema
+
+    def settle(self, features: Features) -> None:
+        """Take means and scales that are not settled yet from a schema.
+
+        Parameters
+        ----------
+        features : Features
+            The bandit's own schema, with the means and scales that data have settled.
+
+        Examples
+        --------
+        >>> features = hs.Features(item=[hs.Number("price")])
+        >>> bandit = MetaBandit(features=features)
+        >>> bandit.settle(features.settled(items=[{"price": 10}, {"price": 30}]))
+        >>> bandit.features.item[0].mean
+        20.0
+        """
+        with self._lock:
+            own = None if self._encoder is None else self._encoder.schema.settled_as(features)
+            if self._encoder is None or own is None or own != features.settled_as(own):
+                raise ValueError(
+                    "features must be the bandit's own, with the same mean and scale, "
+                    f"got {checks.short(features)}"
+                )
+            self._encoder.schema = own
+
+    def _drop_excess(self) -> None:
+        pending = self._tasks.pending
+        if len(pending.free) < pending.least_free:
+            self._rewards.drop_excess()  # now that the call cannot fail
+
+    def _saved(self) -> files.Saved:
+        with self._lock:
+            return files.Saved.of(self._memory, self._stream, self.policy, self.features)
+
     @classmethod
     def _restored(cls, content: files.Saved, *, resume: bool, **changes: Any) -> MetaBandit:
         bandit = cls(**content.arguments(resume=resume, **changes))
@@ -723,24 +768,21 @@ class MetaBandit:
         }
         return _copy, (type(self), self._saved(), given)
 
-    def explain(self, decision: Decision | str) -> Explanation:
-        """The mean, width and 95 % interval of a pending decision's arm, by all that is known now.
+    def __getattr__(self, name: str) -> NoReturn:
+        instead = f": write bandit.{_HABITS[name]}" if name in _HABITS else ""
+        raise AttributeError(f"a MetaBandit has no {name!r}{instead}", name=name, obj=self)
 
-        It also has each feature's contribution: what the prior says, and what rewards add.
+    def __repr__(self) -> str:
+        return (
+            f"MetaBandit(dimension={self.dimension}, policy={self.policy!r}, "
+            f"prior={self.prior!r}): {len(self._tasks.slots):,} open and {self.n_finished:,} "
+            f"finished tasks, {len(self._tasks.pending):,} pending decisions"
+        )
 
-        Parameters
-        ----------
-        decision : Decision or str
-            The decision, or its id.
+    def _repr_html_(self) -> str:
+        from headstart.frames import as_html  # noqa: PLC0415 - as above
 
-        Returns
-        -------
-        Explanation
-        """
-        decision_id = inputs.id_of(decision)
-        arm = decision.arm if isinstance(decision, Decision) else None
-        with self._lock:
-            return self._memory.explain(decision_id, arm)
+        return as_html(self.learned().to_frame(), repr(self))
 
 
 def _copy(kind: type[MetaBandit], content: files.Saved, given: dict[str, Any]) -> MetaBandit:

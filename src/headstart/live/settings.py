@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from enum import IntEnum
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal
 
 from headstart import checks
 
@@ -27,21 +27,6 @@ class Change(IntEnum):
 def _setting(default: Any, change: Change = Change.ALWAYS, *, stored: bool = True) -> Any:
     """A field of `Settings`; stored: whether it applies if a store keeps the tasks."""
     return field(default=default, metadata={"change": change, "stored": stored})
-
-
-class Options(TypedDict, total=False):
-    """What `MetaBandit` takes for each of the `Settings`; a test compares the names."""
-
-    idle_seconds: float | None
-    discount: float
-    deadline_seconds: float | None
-    default_reward: float | None
-    reward_range: Sequence[float] | None
-    half_life_seconds: float | None
-    exploration: float
-    item_effects: bool
-    scales: Literal["learn"] | None
-    refresh: Refresh | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +93,7 @@ class Settings:
         clock: Callable[[], float],
         *,
         seed: object = None,
-        **given: Unpack[Options],
+        **given: Any,
     ) -> Settings:
         """The settings of a bandit.
 

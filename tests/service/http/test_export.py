@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import select
@@ -46,7 +45,7 @@ def caller(service: Service) -> Caller:
     return Caller(Application(service, log_requests=False))
 
 
-def test_parquet_and_csv_hold_the_decisions_in_order(caller: Caller, service: Service) -> None:
+def test_the_log_holds_the_decisions_in_order(caller: Caller, service: Service) -> None:
     answer = caller.get(f"{PATH}.parquet")
     assert answer.headers["content-type"] == "application/vnd.apache.parquet"
     whole = pq.read_table(io.BytesIO(answer.content)).to_pandas()
@@ -61,13 +60,6 @@ def test_parquet_and_csv_hold_the_decisions_in_order(caller: Caller, service: Se
     assert whole["offered"].isna().sum() == 20
     # The bits of the items, the first in front: all but item0.
     assert set(whole["offered"].dropna()) == {bytes([0b01111000])}
-    text = caller.get(f"{PATH}.csv")
-    assert text.headers["content-type"] == "text/csv"
-    table = pd.read_csv(io.StringIO(text.text), dtype={"id": str})
-    for name in ("id", "arm", "time", "propensity", "reward", "weight", "status"):
-        pd.testing.assert_series_equal(table[name], whole[name], check_dtype=False)
-    features = table[[f"features.x{k}" for k in range(1, D + 1)]].to_numpy()
-    assert np.array_equal(features, np.stack(whole["features"].to_list()))
 
 
 def test_a_range_of_time_and_rewards(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,35 +73,29 @@ def test_a_range_of_time_and_rewards(caller: Caller, monkeypatch: pytest.MonkeyP
     assert set(rows["?rewarded=true"]["status"]) == {"paid"}
     empty = caller.get(f"{PATH}.parquet?end=5")
     assert len(pq.read_table(io.BytesIO(empty.content))) == 0
-    assert len(caller.get(f"{PATH}.csv?end=5").text.splitlines()) == 1
 
 
 def test_a_fit_reads_it(service: Service, tmp_path: Path) -> None:
     transport = Bridge(Application(service, log_requests=False))
     with Client("http://localhost", transport=transport) as client:
         bandit = client.bandit("shop")
-        for name in ("log.parquet", "log.csv"):
-            bandit.export(tmp_path / name, rewarded=True)
+        bandit.export(tmp_path / "log.parquet", rewarded=True)
         with pytest.raises(ServiceError, match="nothing"):
-            client.bandit("nothing").export(tmp_path / "other.csv")
-        with pytest.raises(ValueError, match=r"\.parquet or \.csv"):
-            bandit.export(tmp_path / "log.txt")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.csv", "log.parquet"]
-    names = [f"features.x{k}" for k in range(1, D + 1)]
+            client.bandit("nothing").export(tmp_path / "other.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["log.parquet"]
     with service.database.reading() as connection:
         rows = connection.execute(select(schema.tasks)).all()
-    for file, features in (("log.parquet", "features"), ("log.csv", names)):
-        columns = Columns(features=features, weight="weight", id="id", time="time")
-        tasks = LogReading(str(tmp_path / file), columns, D).statistics()
-        for row in rows:
-            found, expected = tasks[row.name].statistics, statistics_of(row.state, D)
-            assert np.allclose(found.gram, expected.gram, rtol=1e-12)
-            assert np.allclose(found.moment, expected.moment, rtol=1e-12)
+    columns = Columns(features="features", weight="weight", id="id", time="time")
+    tasks = LogReading(str(tmp_path / "log.parquet"), columns, D).statistics()
+    for row in rows:
+        found, expected = tasks[row.name].statistics, statistics_of(row.state, D)
+        assert np.allclose(found.gram, expected.gram, rtol=1e-12)
+        assert np.allclose(found.moment, expected.moment, rtol=1e-12)
     fitted = hs.MetaBandit(dimension=D, seed=0).fit(str(tmp_path / "log.parquet"))
     assert fitted.n_finished == len(rows)
 
 
 def test_problems_come_before_the_log(caller: Caller) -> None:
-    assert caller.get("/v1/bandits/nothing/decisions.csv").status_code == 404
-    assert caller.get(f"{PATH}.csv?start=soon").status_code == 422
-    assert caller.request("HEAD", f"{PATH}.csv").content == b""
+    assert caller.get("/v1/bandits/nothing/decisions.parquet").status_code == 404
+    assert caller.get(f"{PATH}.parquet?start=soon").status_code == 422
+    assert caller.request("HEAD", f"{PATH}.parquet").content == b""

@@ -368,13 +368,10 @@ class AsyncBandit:
     async def export(
         self, file: str | Path, *, start: float = 0.0, end: float = 1e11, rewarded: bool = False
     ) -> None:
-        """Write decisions into a file."""
-        path = Path(file)
-        if path.suffix not in (".parquet", ".csv"):
-            raise ValueError(f"the file must end in .parquet or .csv, got {str(file)!r}")
+        """Write decisions into a Parquet file."""
         query: dict[str, str | int | float] = {"start": start, "end": end}
         query["rewarded"] = str(rewarded).lower()
-        await self._client.download(self.name, f"decisions{path.suffix}", file=path, query=query)
+        await self._client.download(self.name, "decisions.parquet", file=Path(file), query=query)
 
     async def task(self, name: Task) -> TaskRecord:
         """What is known of a task."""

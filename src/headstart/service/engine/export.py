@@ -1,10 +1,9 @@
-"""Export: the decisions of a bandit as a log, Parquet or CSV, a part at a time.
+"""Export: the decisions of a bandit as a log in Parquet, a part at a time.
 
 Every part is read in its own transaction, so that a slow reader blocks nothing. A log has the
 decisions of its range in the order in which they were made.
 """
 
-import csv
 import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from headstart.service.store.schema import DECISION_STATUS, PENDING, decisions, 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# The columns of a log and their types in Parquet; `features` follows, in a text file d columns.
+# The columns of a log and their types in Parquet; `features` follows.
 COLUMNS = {
     "id": "string",
     "task": "string",
@@ -53,9 +52,6 @@ _KEPT = [
     for name in COLUMNS
     if name in decisions.c and name not in ("task", "status", "weight", "observed")
 ]
-
-# What formulas of spreadsheets begin with.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def rows(
@@ -151,27 +147,3 @@ def _batch(page: list[dict[str, Any]], schema: "pa.Schema", dimension: int) -> "
     numbers = pa.array(np.concatenate([row["features"] for row in page]))
     features = pa.FixedSizeListArray.from_arrays(numbers, dimension)
     return pa.RecordBatch.from_arrays([*columns, features], schema=schema)
-
-
-def text(pages: Iterator[list[dict[str, Any]]], names: list[str]) -> Iterator[bytes]:
-    """A CSV file of decisions, in parts; the features are d columns, bytes are hexadecimal."""
-    file = io.StringIO(newline="")
-    writer = csv.writer(file)
-    writer.writerow([*COLUMNS, *(f"features.{name}" for name in names)])
-    for page in pages:
-        writer.writerows(
-            [*(_cell(row[c]) for c in COLUMNS), *row["features"].tolist()] for row in page
-        )
-        yield file.getvalue().encode()
-        file.seek(0)
-        file.truncate()
-    yield file.getvalue().encode()
-
-
-def _cell(value: Any) -> Any:
-    return value.hex() if isinstance(value, bytes) else cell(value)
-
-
-def cell(value: object) -> object:
-    """A cell of a CSV file; a text that a spreadsheet would compute gets a quote before it."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value

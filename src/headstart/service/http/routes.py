@@ -328,7 +328,7 @@ class ExportQuery(Message):
     rewarded: bool = False
 
 
-PARQUET, CSV = "application/vnd.apache.parquet", "text/csv"
+PARQUET = "application/vnd.apache.parquet"
 
 
 @_get(f"{BANDIT}/decisions.parquet", "read", errors=(404,), media=PARQUET)
@@ -336,13 +336,6 @@ def export_parquet(service: Service, bandit: str, query: ExportQuery) -> Stream:
     """Decisions with their propensities and rewards, as a Parquet file."""
     row, pages = service.export(bandit, query.start, query.end, rewarded=query.rewarded)
     return Stream(export.parquet(pages, row.dimension), PARQUET)
-
-
-@_get(f"{BANDIT}/decisions.csv", "read", errors=(404,), media=CSV)
-def export_csv(service: Service, bandit: str, query: ExportQuery) -> Stream:
-    """Decisions with their propensities and rewards, as a CSV file."""
-    row, pages = service.export(bandit, query.start, query.end, rewarded=query.rewarded)
-    return Stream(export.text(pages, row.feature_names), CSV)
 
 
 @_get(f"{BANDIT}/decisions/{{decision}}", "read", errors=(404,))
