@@ -50,7 +50,7 @@ def test_one_model_is_a_ridge_regression_with_a_column_per_item() -> None:
     found = Shared.of(rows, rows.tasks < 20).solved(2.0, 5.0)
     mask = rows.tasks < 20
     x = np.concatenate([rows.x, np.eye(5)[rows.items]], 1)[mask]
-    penalty = np.diag([2.0] * 4 + [5.0] * 5)
+    penalty = np.diag([2.0] * 3 + [2e-6] + [5.0] * 5)
     w = np.linalg.solve(x.T @ x + penalty, x.T @ rows.rewards[mask])
     assert found.bias == pytest.approx(w[:4])
     assert found.effects == pytest.approx(w[4:])

@@ -117,6 +117,17 @@ def test_wrong_propensities_earn_nothing() -> None:
     assert found == "Propensities must be above 0 and at most 1, but one is 0."
 
 
+def test_shares_do_not_depend_on_the_unit_of_rewards() -> None:
+    case = MADE["two directions"]()
+    moved = hs.trial(case.log.assign(reward=10.0 + 2.0 * case.log["reward"]), **case.columns)
+    found, expected = moved.shares, _trial("two directions").shares
+    assert found is not None
+    assert expected is not None
+    for name, one in expected.of.items():
+        assert found.of[name].mean == pytest.approx(one.mean, abs=1e-3)
+    assert (moved.answer, moved.verdict) == ("yes", _trial("two directions").verdict)
+
+
 def _log(n_tasks: int = 40, n_rewards: int = 10) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     n = n_tasks * n_rewards
@@ -137,6 +148,7 @@ def _log(n_tasks: int = 40, n_rewards: int = 10) -> pd.DataFrame:
         (_log().assign(reward=np.nan), "it has 0 rewards"),
         (_log().assign(task=None), "it has no rows with a task"),
         (_log().drop(columns="price"), "it does not say what was chosen"),
+        (_log().assign(at=1.0), "too few tasks have rewards before"),
         (_log(), "nothing in it predicts which choice is better"),
         (_log().assign(twice=lambda log: 2.0 * log["reward"]), "column 'twice' explains 100%"),
         (
@@ -147,7 +159,7 @@ def _log(n_tasks: int = 40, n_rewards: int = 10) -> pd.DataFrame:
     ],
 )  # fmt: skip
 def test_a_hopeless_log_gets_a_sentence_and_no_number(log: pd.DataFrame, reason: str) -> None:
-    found = hs.trial(log)
+    found = hs.trial(log, time="at" if "at" in log else None)
     assert found.answer == "cannot tell"
     assert reason in found.verdict
     assert (found.shares, found.curves, found.earnings, found.code) == (None, None, None, "")

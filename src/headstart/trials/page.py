@@ -68,7 +68,7 @@ def _tables(trial: Trial) -> Iterator[tuple[str, list[str], list[list[str]]]]:
             if name != MEAN:
                 ends = (f"±{(curve[i].high - curve[i].low) / 2:.1%}" for i in places)
                 rows.append(["", *ends])
-        yield "How much of a new task's next rewards is predicted, by:", header, rows
+        yield "How much of a new task's next rewards each method predicts:", header, rows
     if isinstance(trial.earnings, Earnings):
         found = trial.earnings
         rows = [["the log", *_numbers(found.logged), f"{found.n_rows:,}"]]

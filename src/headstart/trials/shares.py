@@ -39,7 +39,7 @@ class Shares:
 
 def shares(rows: Rows, seed: int) -> Shares:
     """The shares of these rows, with intervals over tasks."""
-    shared, effects = cross_fitted(rows, seed)
+    shared, both = cross_fitted(rows, seed)
     y = rows.rewards
     n = rows.n_tasks
     sums = np.stack([
@@ -47,7 +47,7 @@ def shares(rows: Rows, seed: int) -> Shares:
         for values in (np.ones_like(y), y, y**2, (y - shared) ** 2)
     ])  # fmt: skip
     groups, sizes = _groups(rows)
-    products, moments = _within(rows, y - shared - effects, groups)
+    products, moments = _within(rows, y - both, groups)
     by_item = _by_item(rows, y - shared) if rows.n_items > 1 else None
     rng = np.random.default_rng(seed)
     weights = rng.multinomial(n, np.full(n, 1.0 / n), _DRAWS).astype(np.float64)

@@ -15,7 +15,7 @@ import numpy as np
 from headstart.arrays import Booleans, Floats, Integers
 from headstart.core.statistics import TaskStatistics
 from headstart.priors import Hierarchical
-from headstart.trials.log import MOST_REWARDS
+from headstart.trials.log import MOST_REWARDS, CannotTell
 from headstart.trials.rows import Rows
 
 MEAN, ALONE, ONE, TWO, OURS = (
@@ -31,6 +31,8 @@ _OWN = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 # How many parts the tasks are cut into, each predicted from others, and how many of the others
 # teach headstart's prior at most.
 _PARTS, _MOST_TAUGHT = 5, 1000
+# No prediction is made from fewer tasks.
+_LEAST_TASKS = 10
 # How many numbers of tasks headstart's prior learns at once.
 _AT_ONCE = 1 << 21
 
@@ -57,6 +59,7 @@ class Shared:
     by_item: Floats  # ZᵀX, (I, d)
     totals: Floats  # Zᵀy
     counts: Floats
+    constant: int  # which column is not penalised
 
     @classmethod
     def of(cls, rows: Rows, mask: Booleans) -> Shared:
@@ -74,6 +77,7 @@ class Shared:
             by_item=by_item,
             totals=np.asarray(np.bincount(items, y, size), dtype=np.float64),
             counts=np.bincount(items, minlength=size).astype(np.float64),
+            constant=rows.constant,
         )
 
     def solved(self, shared: float, item: float) -> Start:
@@ -81,7 +85,9 @@ class Shared:
         weights = 1.0 / (self.counts + item) if np.isfinite(item) else np.zeros_like(self.counts)
         gram = self.gram - (self.by_item * weights[:, None]).T @ self.by_item
         moment = self.moment - self.by_item.T @ (weights * self.totals)
-        h = np.asarray(np.linalg.solve(gram + shared * np.eye(len(gram)), moment))
+        penalties = np.full(len(gram), shared)
+        penalties[self.constant] = 1e-6 * shared
+        h = np.asarray(np.linalg.solve(gram + np.diag(penalties), moment))
         return Start(bias=h, effects=weights * (self.totals - self.by_item @ h))
 
 
@@ -150,16 +156,17 @@ def starts_from(rows: Rows, mask: Booleans, rng: np.random.Generator) -> dict[st
 
 
 def cross_fitted(rows: Rows, seed: int) -> tuple[Floats, Floats]:
-    """Of every reward, what attributes and items predict from other tasks, (n,) each."""
+    """What attributes alone, and with items, predict of rewards from other tasks, (n,) each."""
     rng = np.random.default_rng(seed)
     penalties, _ = _penalties(rows, *_halves(rows, np.ones(len(rows.tasks), dtype=bool), rng))
-    attributes, items = np.zeros(len(rows.tasks)), np.zeros(len(rows.tasks))
+    alone, both = np.zeros(len(rows.tasks)), np.zeros(len(rows.tasks))
     part = (rng.permutation(rows.n_tasks) % _PARTS)[rows.tasks]
     for p in range(_PARTS):
-        start = Shared.of(rows, part != p).solved(*penalties)
-        attributes[part == p] = rows.x[part == p] @ start.bias
-        items[part == p] = start.effects[rows.items[part == p]]
-    return attributes, items
+        own, sums = part == p, Shared.of(rows, part != p)
+        start = sums.solved(*penalties)
+        alone[own] = rows.x[own] @ sums.solved(penalties[0], np.inf).bias
+        both[own] = rows.x[own] @ start.bias + start.effects[rows.items[own]]
+    return alone, both
 
 
 def _halves(rows: Rows, mask: Booleans, rng: np.random.Generator) -> tuple[Booleans, Booleans]:
@@ -242,7 +249,7 @@ def parts(rows: Rows, rng: np.random.Generator) -> Iterator[tuple[Integers, Bool
     first = rows.times[rows.starts[:-1]]
     for tasks in np.array_split(np.arange(n // 2, n), _PARTS):
         before = (rows.times < first[tasks].min()) & (rows.tasks < tasks[0])
-        if before.any():
+        if len(np.unique(rows.tasks[before])) >= _LEAST_TASKS:
             yield tasks, before
 
 
@@ -260,4 +267,6 @@ def predicted(
         for name, start in starts.items():
             errors[name][tasks, : blocks.here.shape[1]] = blocks.errors(rows, start)
         found.append((tasks, starts))
+    if not found:
+        raise CannotTell("too few tasks have rewards before the later half of the tasks begins")
     return errors, found

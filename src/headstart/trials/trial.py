@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ from headstart.intervals import Interval
 from headstart.trials import rows as numbers
 from headstart.trials.earnings import Earnings, earnings
 from headstart.trials.log import MOST_ROWS, CannotTell, Log, Names, read
-from headstart.trials.shares import Shares, shares
+from headstart.trials.shares import TASTES, Shares, shares
 from headstart.trials.starts import predicted
 from headstart.trials.verdict import Answer, Curves, curves, verdict
 
@@ -177,11 +178,12 @@ def trial(
         notes += _schema_notes(schema, {*names.known(), *leave_out})
         rows = numbers.rows_of(found, names, schema)
         errors, starts = predicted(rows, seed)
-        answer, sentence = verdict(errors)
+        found_shares = shares(rows, seed)
+        answer, sentence = verdict(errors, found_shares.of[TASTES])
         return Trial(
             answer=answer,
             verdict=sentence,
-            shares=shares(rows, seed),
+            shares=found_shares,
             curves=curves(errors),
             earnings=earnings(found, names, schema, rows, starts, seed),
             features=schema,
@@ -225,12 +227,12 @@ _PRIORS = {
 def _code(log: Any, names: Names, schema: Features, answer: Answer) -> str:
     """The lines to start with: a bandit of the answer, which has learned this log."""
     given = isinstance(log, str | Path)
-    source = repr(str(log)) if given else "log"
-    columns = f"task={names.task!r}, reward={names.reward!r}"
+    source = json.dumps(str(log)) if given else "log"
+    columns = f"task={json.dumps(names.task)}, reward={json.dumps(names.reward)}"
     if schema.report is None:
         made = str(schema)
     else:
-        item = "" if names.item is None else f", item={names.item!r}"
+        item = "" if names.item is None else f", item={json.dumps(names.item)}"
         made = f"hs.Features.infer({source}, {columns}{item})"
     return "\n".join([
         "import headstart as hs",

@@ -70,8 +70,8 @@ def explained(errors: Floats, base: Floats, low: int = 0, high: int = MOST_REWAR
     return interval_around(float(share), ((1.0 - share) * theirs - ours) / theirs.mean() + share)
 
 
-def verdict(errors: Mapping[str, Floats]) -> tuple[Answer, str]:
-    """The answer and its sentence."""
+def verdict(errors: Mapping[str, Floats], tastes: Interval) -> tuple[Answer, str]:
+    """The answer and its sentence; tastes: the share of the variance that tasks prefer."""
     level = errors[MEAN_AND_LEVEL]
     whole = float(np.nansum(level**2))
     one, ours, alone = (explained(errors[name], level) for name in (ONE_AND_LEVEL, OURS, ALONE))
@@ -95,13 +95,14 @@ def verdict(errors: Mapping[str, Floats]) -> tuple[Answer, str]:
         return "yes", f"Yes: {_as_good(errors)}."
     if _lift(one.mean + gain.high, one.mean) > _LARGEST_LIFT and gain.low <= 0.0:
         raise CannotTell(
-            f"over one model for all, headstart predicts {gain.mean:+.1%} more of the variance "
+            f"over one model for all, headstart predicts {gain.mean:+.1%} of the variance "
             f"[{gain.low:+.1%}, {gain.high:+.1%}], which is too wide; use more tasks"
         )
+    differ = "Tasks differ" if tastes.low > 0.0 else "Tasks hardly differ in what is best for them"
+    but = ", but a learned prior does not predict new ones better" if tastes.low > 0.0 else ""
     return "one model", (
-        "No: take one model for all. Tasks do not differ in what is best for them, as far as this "
-        f"log shows: headstart predicts {gain.mean:+.1%} more of the variance "
-        f"[{gain.low:+.1%}, {gain.high:+.1%}]."
+        f"No: take one model for all. {differ}{but}: over that model headstart predicts "
+        f"{gain.mean:+.1%} of the variance [{gain.low:+.1%}, {gain.high:+.1%}]."
     )
 
 
