@@ -53,10 +53,10 @@ format: $(DEV)
 league: $(DEV)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.league
 
-# What headstart earns with real people's choices, beside tuned ridge regressions; about twenty minutes. The data are
+# What headstart earns with real people's choices, in benchmarks/people.md; about twenty minutes. The data are
 # not part of the repository: benchmarks/people_data.py says where they are looked for.
 people: $(DEV)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.people
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.people --page
 
 # Every page and figure of docs/report, from the paper's data in $$HEADSTART_DATA.
 report: $(DEV) compile

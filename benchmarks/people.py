@@ -2,13 +2,16 @@
 
 `python -m benchmarks.people` plays what people chose, rated and answered (`people_data`), one task
 per person, and prints reward per round. A quarter of the people serves to tune the ridges; the
-others come in several orders, the same for all players. Intervals are over people, paired.
+others come in several orders, the same for all players. Intervals are over people, paired. With
+`--page` the table also goes into benchmarks/people.md.
 """
 
 import argparse
+import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from benchmarks import people_players
@@ -22,6 +25,8 @@ TWO_LEVEL, ONE_MODEL = "two-level ridge", "one model"
 RIDGES = (TWO_LEVEL, ONE_MODEL)
 FIRST = "headstart"
 TUNING_ORDERS = 2
+PAGE = Path(__file__).with_suffix(".md")
+_BEGIN, _END = "<!-- written by `make people` -->\n", "<!-- end -->"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +98,16 @@ def table(results: Sequence[Played]) -> list[str]:
     return lines
 
 
+def written(page: str, results: Sequence[Played], n_orders: int) -> str:
+    """The page with this table instead of the one before."""
+    before, _, after = page.partition(_BEGIN)
+    _, _, after = after.partition(_END)
+    command = ["git", "describe", "--always", "--dirty"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    head = f"At commit {commit}, mean of {n_orders} orders:"
+    return "\n".join([f"{before}{_BEGIN}", head, "", *table(results), "", f"{_END}{after}"])
+
+
 def main() -> None:
     """Play and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -100,6 +115,7 @@ def main() -> None:
     parser.add_argument("--players", nargs="+", default=[FIRST, *RIDGES])
     parser.add_argument("--orders", type=int, default=5)
     parser.add_argument("--people", type=int, help="of each data set; all by default")
+    parser.add_argument("--page", action="store_true", help="write the table to people.md")
     given = parser.parse_args()
     results = []
     for data in given.data:
@@ -107,6 +123,8 @@ def main() -> None:
         results.append(one)
         print(*table([one])[2:], sep="\n", flush=True)
     print("", *table(results), sep="\n")
+    if given.page:
+        PAGE.write_text(written(PAGE.read_text(), results, given.orders))
 
 
 if __name__ == "__main__":

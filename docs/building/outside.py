@@ -13,6 +13,7 @@ PAGES = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "benchmarks/league.md": "league.md",
+    "benchmarks/people.md": "people.md",
     "benchmarks/shops.md": "shops.md",
     "benchmarks/speed.md": "speed.md",
     "benchmarks/live.md": "speed-of-live-use.md",

@@ -126,7 +126,7 @@ def test_any_number_of_levels_may_come() -> None:
 
 BAD_SCHEMAS: list[tuple[Any, str]] = [
     (hs.Features, "at least one attribute"),
-    (lambda: hs.Features(item=[hs.Flag("a")], context=[hs.Flag("a")]), "'a' twice"),
+    (lambda: hs.Features(item=[hs.Flag("a"), hs.Number("a")]), "'a' twice"),
     (lambda: hs.Features(item=hs.Flag("a")), "item must be a list"),  # type: ignore[arg-type]
     (lambda: hs.Features(item=["a"]), "item must be attributes"),  # type: ignore[list-item]
     (lambda: hs.Features(item=[hs.Flag("a")], cross=[("a", "b")]), "'b'"),

@@ -87,3 +87,16 @@ def test_tuning_takes_the_settings_that_earn_most() -> None:
     one = tuned(2, settings_of_ridges(people_differ=False, items=False), [order])
     assert np.mean(list(found.values())) > 0.9
     assert np.mean(list(play(one(), order).values())) < 0.8
+
+
+def test_the_table_replaces_the_one_before() -> None:
+    rewards = {"headstart": np.array([0.5, 0.7]), "one model": np.array([0.4, 0.6])}
+    milliseconds = {"headstart": 0.3, "one model": 0.02}
+    made = people.Played(data="camera", rewards=rewards, milliseconds=milliseconds)
+    page = "before\n<!-- written by `make people` -->\n\nprevious\n\n<!-- end -->\nafter\n"
+    once = people.written(page, [made], 5)
+    assert "| camera | 2 | 0.6000 | 0.5000 | +0.1000" in once
+    assert "previous" not in once
+    assert once.startswith("before\n")
+    assert once.endswith("after\n")
+    assert people.written(once, [made], 5) == once

@@ -1,19 +1,18 @@
 """The kinds of attributes: which raw values they take, and which columns these become.
 
-`write` is the definition: it writes a value's columns into a row of zeros. For a missing value
-`Features` sets only the column that says so, in the same way for all kinds.
+A `Number`, `Flag` or `Date` reads a value as a number, and `fill` writes the columns of one number
+or of many. The other kinds write the columns of one value, which a log has once per level. For a
+missing value `Features` sets only the column that says so, in the same way for all kinds.
 """
 
 from __future__ import annotations
 
-import bisect
 import itertools
 import math
 from collections.abc import Iterable, MutableMapping, MutableSequence, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from datetime import UTC, datetime
 from functools import cached_property
-from typing import ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
@@ -21,11 +20,12 @@ from headstart import checks
 from headstart.arrays import Booleans, Floats
 from headstart.features import values
 from headstart.features.columns import Column
-from headstart.features.curves import fill_logarithms, fill_waves, logarithm, wave
 from headstart.features.hashing import bucket
 
 # A row, or part of one, into which an attribute writes its columns.
 Row = MutableSequence[float] | MutableMapping[int, float] | Floats
+# One number, or many (n,), NaN not among them.
+Numbers = float | Floats
 Part = Literal["hour", "weekday", "month"]
 
 # Of one attribute, and of a schema.
@@ -148,18 +148,9 @@ class Number:
         return self.bins is not None or self.period is not None or self.mean is not None
 
     def settled(self, numbers: Floats) -> Number:
-        """The number with the mean and scale of data, unless it has them already.
+        """The number with the mean and scale of data (n,), unless it has them; NaN is ignored.
 
         If all numbers are equal, for instance a single one, their size is the scale.
-
-        Parameters
-        ----------
-        numbers : ndarray of shape (n,)
-            The data; NaN is ignored.
-
-        Returns
-        -------
-        Number
         """
         found = numbers[np.isfinite(numbers)]
         if self.is_settled or len(found) == 0:
@@ -171,124 +162,39 @@ class Number:
                 sizes = np.abs(found[found != 0.0])
                 unit = float(np.quantile(sizes, 0.05)) if len(sizes) else 1.0
                 unit = min(max(unit, _LEAST_SCALE), values.LARGEST)
-            found = self._logarithms(found, unit)
+            found = np.asarray(_logarithm(found, unit))
         mean, scale = float(found.mean()), float(found.std())
         if not scale > max(_LEAST_SCALE, 1e-12 * abs(mean)):  # all equal up to rounding
             scale = abs(mean) if abs(mean) > _LEAST_SCALE else 1.0
         return replace(self, unit=unit, mean=mean, scale=scale)
 
-    def write(self, value: object, row: Row, at: int) -> None:
-        """Write the columns of a value into a row of zeros.
-
-        Parameters
-        ----------
-        value : object
-            The value, not missing.
-        row : mutable sequence of float
-            The row.
-        at : int
-            The first of the attribute's columns in the row.
-        """
-        x = values.number(self.name, value)
-        if self.period is not None:
-            wave(x / self.period, row, at)
-        elif self.bins is not None:
-            row[at + bisect.bisect_right(self.bins, x)] = 1.0
-        else:
-            if self.log:
-                x = logarithm(x, self.unit or 1.0)
-            if self.mean is not None and self.scale is not None:
-                x = (x - self.mean) / self.scale
-            row[at] = x + 0.0  # −0 is 0
-
-    def number_of(self, value: object) -> float:
-        """The number in a value or a text; NaN if there is none.
-
-        Parameters
-        ----------
-        value : object
-            The value.
-
-        Returns
-        -------
-        float
-        """
-        if isinstance(value, str):
-            value = self.parsed(value)
-        try:
-            return math.nan if values.is_missing(value) else values.number(self.name, value)
-        except ValueError:
-            return math.nan
+    def number(self, value: object) -> float:
+        """A value as a number; raises if it is none."""
+        return values.number(self.name, value)
 
     def numbers(self, column: Column) -> Floats | None:
-        """A column as the numbers that `write_numbers` takes; None if it holds anything else.
-
-        Parameters
-        ----------
-        column : Column
-            The column; its missing values become NaN.
-
-        Returns
-        -------
-        ndarray of shape (n,) or None
-        """
+        """A column as numbers, missing values as NaN; None if it holds anything else."""
         return column.numbers()
 
     def takes(self, numbers: Floats) -> Booleans:
-        """Which of the numbers are allowed; NaN is not.
-
-        Parameters
-        ----------
-        numbers : ndarray of shape (n,)
-            The numbers.
-
-        Returns
-        -------
-        ndarray of bool of shape (n,)
-        """
+        """Which of the numbers (n,) are allowed; NaN is not."""
         return np.asarray(np.abs(numbers) <= values.LARGEST)
 
-    def write_numbers(self, numbers: Floats, rows: Floats, at: int) -> None:
-        """Write the columns of numbers into rows of zeros, as `write` does one by one.
-
-        Parameters
-        ----------
-        numbers : ndarray of shape (n,)
-            What `numbers` returned, without missing ones.
-        rows : ndarray of shape (n, d)
-            The rows.
-        at : int
-            The first of the attribute's columns in the rows.
-        """
+    def fill(self, x: Numbers, rows: Floats, at: int) -> None:
+        """Write the columns of one number into a row of zeros, or of many into rows (n, d)."""
         if self.period is not None:
-            fill_waves(numbers, self.period, rows, at)
+            _wave(x, self.period, rows, at)
         elif self.bins is not None:
-            found = np.searchsorted(self.bins, numbers, side="right")
-            rows[np.arange(len(rows)), at + found] = 1.0
+            _mark(rows, at + np.searchsorted(self.bins, x, side="right"))
         else:
             if self.log:
-                numbers = self._logarithms(numbers, self.unit or 1.0)
+                x = _logarithm(x, self.unit or 1.0)
             if self.mean is not None and self.scale is not None:
-                numbers = (numbers - self.mean) / self.scale
-            rows[:, at] = numbers + 0.0
-
-    def _logarithms(self, numbers: Floats, unit: float) -> Floats:
-        found = np.empty(len(numbers))
-        fill_logarithms(numbers, unit, found)
-        return found
+                x = (x - self.mean) / self.scale
+            rows[..., at] = x + 0.0  # −0 is 0
 
     def parsed(self, text: str) -> object:
-        """What a text in a file without types says.
-
-        Parameters
-        ----------
-        text : str
-            The text.
-
-        Returns
-        -------
-        object
-        """
+        """What a text in a file without types says."""
         return values.from_text(text)
 
 
@@ -338,18 +244,7 @@ class Category:
         return {level: i for i, level in enumerate(self.levels or ())}
 
     def column_of(self, level: str) -> int:
-        """The column of a level, among the attribute's own.
-
-        Parameters
-        ----------
-        level : str
-            The level.
-
-        Returns
-        -------
-        int
-            Of a level that is not in `levels`, the column after theirs.
-        """
+        """The column of a level among its own; after theirs, if it is not in `levels`."""
         if self.levels is None:
             return bucket(f"{self.name}={level}", self.buckets)
         return self._index.get(level, len(self._index))
@@ -520,21 +415,21 @@ class Flag:
         """The names of its columns."""
         return _with_missing(self, [self.name])
 
-    def write(self, value: object, row: Row, at: int) -> None:
-        """Write the columns of a value into a row of zeros."""
-        row[at] = values.flag(self.name, value)
+    def number(self, value: object) -> float:
+        """A value as 1 or 0; raises if it is neither true nor false."""
+        return values.flag(self.name, value)
 
     def numbers(self, column: Column) -> Floats | None:
-        """A column in the form that `write_numbers` takes, NaN if missing; None if not possible."""
+        """A column as zeros and ones, missing values as NaN; None if it holds anything else."""
         return column.booleans()
 
     def takes(self, numbers: Floats) -> Booleans:
-        """Which of the numbers it takes; missing ones are not taken."""
+        """Which of the numbers (n,) are allowed; NaN is not."""
         return np.asarray((numbers == 0.0) | (numbers == 1.0))
 
-    def write_numbers(self, numbers: Floats, rows: Floats, at: int) -> None:
-        """Write the columns of zeros and ones (n,) into rows of zeros."""
-        rows[:, at] = numbers + 0.0
+    def fill(self, x: Numbers, rows: Floats, at: int) -> None:
+        """Write the column of one number into a row of zeros, or of many into rows (n, d)."""
+        rows[..., at] = x + 0.0
 
     def parsed(self, text: str) -> object:
         """What a text in a file without types says."""
@@ -594,43 +489,58 @@ class Date:
         }
         return _with_missing(self, [name for part in self.parts for name in names[part]])
 
-    def write(self, value: object, row: Row, at: int) -> None:
-        """Write the columns of a value into a row of zeros."""
-        seconds = values.seconds(self.name, value)
-        if "hour" in self.parts:
-            wave(seconds / _DAY, row, at)
-            at += 2
-        if "weekday" in self.parts:
-            row[at + (math.floor(seconds / _DAY) + _FIRST_WEEKDAY) % 7] = 1.0
-            at += 7
-        if "month" in self.parts:
-            row[at + datetime.fromtimestamp(math.floor(seconds), UTC).month - 1] = 1.0
+    def number(self, value: object) -> float:
+        """A value in seconds since 1970; raises if it is no time."""
+        return values.seconds(self.name, value)
 
     def numbers(self, column: Column) -> Floats | None:
-        """A column in the form that `write_numbers` takes, NaN if missing; None if not possible."""
+        """A column in seconds, missing values as NaN; None if it holds anything else."""
         return column.seconds()
 
     def takes(self, numbers: Floats) -> Booleans:
-        """Which of the numbers it takes; missing ones are not taken."""
+        """Which of the numbers (n,) are allowed; NaN is not."""
         return np.asarray((numbers >= values.FIRST_SECOND) & (numbers <= values.LAST_SECOND))
 
-    def write_numbers(self, numbers: Floats, rows: Floats, at: int) -> None:
-        """Write the columns of seconds since 1970 (n,) into rows of zeros."""
-        every = np.arange(len(rows))
+    def fill(self, x: Numbers, rows: Floats, at: int) -> None:
+        """Write the columns of one time into a row of zeros, or of many into rows (n, d)."""
         if "hour" in self.parts:
-            fill_waves(numbers, float(_DAY), rows, at)
+            _wave(x, _DAY, rows, at)
             at += 2
         if "weekday" in self.parts:
-            days = np.floor(numbers / _DAY).astype(np.int64)
-            rows[every, at + (days + _FIRST_WEEKDAY) % 7] = 1.0
+            days = np.floor(np.asarray(x) / _DAY).astype(np.int64)
+            _mark(rows, at + (days + _FIRST_WEEKDAY) % 7)
             at += 7
         if "month" in self.parts:
-            months = np.floor(numbers).astype("datetime64[s]").astype("datetime64[M]")
-            rows[every, at + months.astype(np.int64) % 12] = 1.0
+            months = np.floor(x).astype("datetime64[s]").astype("datetime64[M]")
+            _mark(rows, at + months.astype(np.int64) % 12)
 
     def parsed(self, text: str) -> object:
         """What a text in a file without types says: seconds, or a date or time in ISO 8601."""
         return values.from_text(text)
+
+
+def _mark(rows: Floats, places: Any) -> None:
+    """Write a 1 into a row, or into each of many rows."""
+    if rows.ndim == 1:
+        rows[places] = 1.0
+    else:
+        rows[np.arange(len(rows)), places] = 1.0
+
+
+def _logarithm(x: Numbers, unit: float) -> Numbers:
+    """log(1 + |x|/unit), with the sign of x."""
+    # NumPy's functions are slow for one number.
+    if isinstance(x, float):
+        return math.copysign(math.log1p(abs(x) / unit), x)
+    return np.asarray(np.copysign(np.log1p(np.abs(x) / unit), x))
+
+
+def _wave(x: Numbers, period: float, rows: Floats, at: int) -> None:
+    """Write sine and cosine of a place in a period."""
+    of: Any = math if isinstance(x, float) else np
+    turns = x / period
+    angle = (turns - of.floor(turns)) * math.tau
+    rows[..., at], rows[..., at + 1] = of.sin(angle), of.cos(angle)
 
 
 Attribute = Number | Category | Tags | Vector | Flag | Date

@@ -7,10 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from headstart import checks
 from headstart.arrays import Booleans, Floats, Integers
 from headstart.features import rows, values
-from headstart.features.attributes import Attribute, Date, Flag, Number
+from headstart.features.attributes import (
+    Attribute,
+    Category,
+    Date,
+    Flag,
+    Number,
+    Tags,
+    Vector,
+)
 from headstart.features.columns import Column
 from headstart.kernels.compilation import compiled
 
@@ -25,29 +32,34 @@ class Fault:
 
 
 class Side:
-    """The attributes of items, of the context or of tasks, and where their columns are."""
+    """The attributes of items, of the context or of tasks, and where their columns are.
 
-    def __init__(self, attributes: Sequence[Attribute], what: str) -> None:
+    names: the attributes' names in a row; their own, unless another part has such a name too.
+    """
+
+    def __init__(
+        self, attributes: Sequence[Attribute], what: str, names: Sequence[str] | None = None
+    ) -> None:
         self.attributes = tuple(attributes)
         self.what = what
-        self.names = tuple(attribute.name for attribute in attributes)
+        self.names = tuple(names or (attribute.name for attribute in attributes))
         self.columns = tuple(name for attribute in attributes for name in attribute.columns)
         # For every attribute, its first column and its column for missing values, if it has one.
         self._places: dict[str, tuple[Attribute, int, int]] = {}
         # Everything is missing until it is given.
         self._nothing = np.zeros(len(self.columns))
         at = 0
-        for attribute in attributes:
+        for name, attribute in zip(self.names, attributes, strict=True):
             end = at + len(attribute.columns)
             flag = end - 1 if attribute.missing else -1
             if attribute.missing:
                 self._nothing[flag] = 1.0
-            self._places[attribute.name] = attribute, at, flag
+            self._places[name] = attribute, at, flag
             at = end
 
     def first(self, name: str) -> int:
         """The first column of an attribute."""
-        return self._places[name][1]
+        return next(at for one, at, _ in self._places.values() if one.name == name)
 
     def row(self, given: Any, without: Collection[str] = ()) -> Floats:
         """One row of raw values as numbers; attributes in `without` count as missing."""
@@ -59,9 +71,12 @@ class Side:
             given = values.flat(given, self.what)
             rows.check_names(given, self.names, self.what)
         for name, value in given.items():
-            if not values.is_missing(value) and name not in without:
-                attribute, at, flag = places[name]
-                attribute.write(value, row, at)
+            attribute, at, flag = places[name]
+            if not values.is_missing(value) and attribute.name not in without:
+                if isinstance(attribute, Number | Flag | Date):
+                    attribute.fill(attribute.number(value), row, at)
+                else:
+                    attribute.write(value, row, at)
                 if flag >= 0:
                     row[flag] = 0.0
         return row
@@ -99,28 +114,63 @@ def _encode(attribute: Attribute, column: Column, matrix: Floats, at: int) -> Fa
         return _encode_levels(attribute, column, matrix, at)
     numbers = attribute.numbers(column)
     if numbers is None:
-        return _encode_levels(attribute, column, matrix, at)
-    numbers = np.require(numbers, requirements=["C", "W"])  # one type for compiled functions
+        return _encode_numbers(attribute, *numbers_of(attribute, column), matrix, at)
+    return _encode_numbers(attribute, numbers, None, matrix, at)
+
+
+def numbers_of(attribute: Number | Flag | Date, column: Column) -> tuple[Floats, Fault | None]:
+    """A column of any values as numbers, level by level; NaN for missing and wrong ones."""
+    levels, codes = column.levels()
+    found = np.full(len(levels) + 1, np.nan)  # the last is for code −1, a missing one
+    wrong = np.zeros(len(levels) + 1, dtype=np.bool_)
+    errors = []
+    for i, level in enumerate(levels):
+        value = _parsed(attribute, level) if column.is_text else level
+        if not values.is_missing(value):
+            try:
+                found[i] = attribute.number(value)
+            except ValueError as error:
+                wrong[i] = True
+                errors.append(error)
+    fault = Fault(name=attribute.name, mask=wrong[codes], error=errors[0]) if errors else None
+    return found[codes], fault
+
+
+def _parsed(attribute: Attribute, level: object) -> object:
+    return attribute.parsed(level) if isinstance(level, str) and level else level
+
+
+def _encode_numbers(
+    attribute: Number | Flag | Date, numbers: Floats, fault: Fault | None, matrix: Floats, at: int
+) -> Fault | None:
     right = attribute.takes(numbers)
     if right.all():
-        attribute.write_numbers(numbers, matrix, at)
+        attribute.fill(numbers, matrix, at)
         return None
     end = at + len(attribute.columns)
     some = np.zeros((int(right.sum()), end - at))
-    attribute.write_numbers(numbers[right], some, 0)
+    attribute.fill(numbers[right], some, 0)
     matrix[right, at:end] = some
     missing = np.isnan(numbers)
     if attribute.missing:
         matrix[missing, end - 1] = 1.0
     wrong = ~right & ~missing
-    return _fault(attribute, wrong, float(numbers[wrong][0])) if wrong.any() else None
+    if fault is not None or not wrong.any():
+        return fault
+    try:
+        attribute.number(float(numbers[wrong][0]))
+    except ValueError as error:
+        return Fault(name=attribute.name, mask=wrong, error=error)
+    raise AssertionError(f"attribute {attribute.name!r} takes {numbers[wrong][0]}")
 
 
-def _encode_levels(attribute: Attribute, column: Column, matrix: Floats, at: int) -> Fault | None:
+def _encode_levels(
+    attribute: Category | Tags | Vector, column: Column, matrix: Floats, at: int
+) -> Fault | None:
     """Write a column level by level, keeping only the non-zero numbers of each level."""
     levels, codes = column.levels()
     if column.is_text:
-        levels = [attribute.parsed(v) if isinstance(v, str) and v else v for v in levels]
+        levels = [_parsed(attribute, level) for level in levels]
     wrong = np.zeros(len(levels) + 1, dtype=bool)
     errors = []
     width = len(attribute.columns)
@@ -164,12 +214,3 @@ def write_levels(
     for i in range(codes.shape[0]):
         for p in range(ends[codes[i]], ends[codes[i] + 1]):
             matrix[i, places[p]] = numbers[p]
-
-
-def _fault(attribute: Attribute, wrong: Booleans, value: object) -> Fault:
-    """The fault of values that an attribute cannot write."""
-    try:
-        attribute.write(value, [0.0] * len(attribute.columns), 0)
-    except ValueError as error:
-        return Fault(name=attribute.name, mask=wrong, error=error)
-    raise AssertionError(f"attribute {attribute.name!r} takes {checks.short(value)}")

@@ -255,7 +255,7 @@ def _number(name: str, numbers: Floats, levels: Sequence[object], *, missing: bo
     if low >= 0 and _skewness(there) > _SKEWED:
         log = Number(name, log=True, missing=missing).settled(there)
         rows = np.zeros((len(there), len(log.columns)))
-        log.write_numbers(there, rows, 0)
+        log.fill(there, rows, 0)
         if abs(_skewness(rows[:, 0])) < _skewness(there):
             plain = log
     return _rounded(plain)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -17,10 +18,10 @@ from headstart.arrays import Floats, Integers
 from headstart.features import plain, rows, values
 from headstart.features.attributes import Attribute, Number
 from headstart.features.columns import Column
-from headstart.features.encoding import Fault, Side
+from headstart.features.encoding import Fault, Side, numbers_of
 from headstart.features.hashing import bucket
 from headstart.features.inference import Report, propose
-from headstart.features.products import cross_rows, fill_arms
+from headstart.features.products import fill_arms
 from headstart.features.rows import Rows
 
 _MOST_COLUMNS = 10_000
@@ -55,11 +56,12 @@ class EncodedItems:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class EncodedLog:
-    """Rows of a log as numbers: features (n, d), what is known of tasks (n, p), and faults."""
+class EncodedColumns:
+    """n rows as numbers, by part, and the faults: values that an attribute does not take."""
 
-    features: Floats
-    tasks: Floats
+    items: Floats  # (n, d_item)
+    context: Floats  # (n, c)
+    about: Floats  # (n, p)
     faults: Sequence[Fault]
 
 
@@ -82,7 +84,8 @@ class Features:
     ----------
     item, context : sequence of attributes, optional
         The attributes of an item, and of a decision's context: `Number`, `Category`, `Tags`,
-        `Vector`, `Flag` or `Date`.
+        `Vector`, `Flag` or `Date`. If an item and a task both have a "gender", these are
+        "item.gender" and "about.gender" in crosses, columns and logs.
     about : sequence of attributes, optional
         The attributes of a task. All arms of a task share them, so they are columns of x only in a
         cross with an attribute of items or context. Together they are z, (p,), on which the
@@ -120,14 +123,13 @@ class Features:
         for part in _PARTS:
             object.__setattr__(self, part, _attributes(part, getattr(self, part)))
         object.__setattr__(self, "buckets", checks.count("buckets", self.buckets))
-        names = [attribute.name for attribute in self._all()]
-        if not names:
+        if not any(getattr(self, part) for part in _PARTS):
             raise ValueError("features must have at least one attribute, got none")
-        if len(set(names)) < len(names):
-            again = next(name for i, name in enumerate(names) if name in names[:i])
-            raise ValueError(
-                f"an attribute must be one of item, context or about, got {again!r} twice"
-            )
+        for part in _PARTS:
+            names = [attribute.name for attribute in getattr(self, part)]
+            again = next((name for i, name in enumerate(names) if name in names[:i]), None)
+            if again is not None:
+                raise ValueError(f"{part} must have an attribute once, got {again!r} twice")
         object.__setattr__(self, "cross", self._checked_crosses(self.cross))
         size = sum(len(group) for group in self._group_columns())
         if size > _MOST_COLUMNS:
@@ -150,8 +152,20 @@ class Features:
                 stacklevel=3,
             )
 
+    @cached_property
+    def _named(self) -> Mapping[str, Sequence[Attribute]]:
+        """The attributes of each part. If two parts have one of a name, it gets the part's."""
+        counts = Counter(one.name for part in _PARTS for one in getattr(self, part))
+        return {
+            part: tuple(
+                replace(one, name=f"{part}.{one.name}") if counts[one.name] > 1 else one
+                for one in getattr(self, part)
+            )
+            for part in _PARTS
+        }
+
     def _all(self) -> Iterator[Attribute]:
-        return chain(self.item, self.context, self.about)
+        return chain(*self._named.values())
 
     def _checked_crosses(self, given: object) -> tuple[tuple[str, str], ...]:
         crosses = []
@@ -180,7 +194,12 @@ class Features:
     @cached_property
     def parts(self) -> Mapping[str, str]:
         """Whether each attribute belongs to "item", "context" or "about"."""
-        return {one.name: part for part in _PARTS for one in getattr(self, part)}
+        return {one.name: part for part in _PARTS for one in self._named[part]}
+
+    def names_in_logs(self, part: str) -> Mapping[str, str]:
+        """The columns of logs that hold the attributes of a part, by the attributes' own names."""
+        own = [one.name for one in getattr(self, part)]
+        return dict(zip(own, (one.name for one in self._named[part]), strict=True))
 
     @cached_property
     def attributes(self) -> Mapping[str, Attribute]:
@@ -205,13 +224,13 @@ class Features:
     @cached_property
     def group_names(self) -> tuple[str, ...]:
         """The names of the groups: "brand", "device × brand", "constant"."""
-        alone = [attribute.name for attribute in (*self.item, *self.context)]
+        alone = [one.name for part in ("item", "context") for one in self._named[part]]
         return (*alone, *(_TIMES.join(pair) for pair in self.cross), CONSTANT)
 
     @cached_property
     def about_columns(self) -> tuple[str, ...]:
         """The names of the p columns of z, what is known of tasks."""
-        return tuple(name for attribute in self.about for name in attribute.columns)
+        return tuple(name for attribute in self._named["about"] for name in attribute.columns)
 
     @property
     def n_about(self) -> int:
@@ -229,7 +248,7 @@ class Features:
         return sum(len(attribute.columns) for attribute in self.context)
 
     def _group_columns(self) -> list[tuple[str, ...]]:
-        alone = [attribute.columns for attribute in (*self.item, *self.context)]
+        alone = [one.columns for part in ("item", "context") for one in self._named[part]]
         return [*alone, *(self._cross_columns(pair) for pair in self.cross), (CONSTANT,)]
 
     def _cross_columns(self, pair: tuple[str, str]) -> tuple[str, ...]:
@@ -244,7 +263,10 @@ class Features:
 
     @cached_property
     def _sides(self) -> tuple[Side, Side, Side]:
-        return Side(self.item, "item"), Side(self.context, "context"), Side(self.about, "about")
+        item, context, about = (
+            Side(self._named[part], part, list(self.names_in_logs(part))) for part in _PARTS
+        )
+        return item, context, about
 
     @cached_property
     def _products(self) -> _Crosses:
@@ -308,7 +330,12 @@ class Features:
         """
         side = self._sides[0]
         table = rows.read(items, side.names, "items")
-        columns = {name: column for name, column in table.columns.items() if name not in without}
+        called = self.names_in_logs("item")
+        columns = {
+            name: column
+            for name, column in table.columns.items()
+            if called.get(name) not in without
+        }
         return EncodedItems(matrix=side.matrix(columns, table.n_rows), ids=table.ids)
 
     def encode_context(
@@ -353,29 +380,12 @@ class Features:
         crossed = {self.parts[name] for pair in self.cross for name in pair}
         return not self.context and "about" not in crossed
 
-    def arms(
-        self, items: Floats, context: Floats, task: Floats, out: Floats | None = None
-    ) -> Floats:
-        """The arms (K, d) of a decision, from what the `encode` functions returned.
-
-        Parameters
-        ----------
-        items : ndarray of shape (K, d_item)
-            The matrix of `encode_items`.
-        context : ndarray of shape (c,)
-            What `encode_context` returned.
-        task : ndarray of shape (p,)
-            What `encode_about` returned.
-        out : ndarray of shape (K, d), optional
-            Where to write the arms.
-
-        Returns
-        -------
-        ndarray of shape (K, d)
-        """
-        arms = np.empty((len(items), self.dimension)) if out is None else out
+    def arms(self, items: Floats, context: Floats, about: Floats) -> Floats:
+        """The arms (n, d) of items (n, d_item), with one context and task or n of each."""
+        contexts, abouts = np.atleast_2d(context), np.atleast_2d(about)
+        arms = np.empty((len(items), self.dimension))
         products = self._products
-        fill_arms(items, context, task, products.crosses, products.places, arms)
+        fill_arms(items, contexts, abouts, products.crosses, products.places, arms)
         return arms
 
     def encode_log(self, columns: Mapping[str, Any]) -> tuple[Floats, Floats]:
@@ -391,65 +401,23 @@ class Features:
         -------
         tuple of ndarray
         """
-        found = self.read_log(columns)
+        n_rows = len(next(iter(columns.values()))) if columns else 0
+        found = self.encode_columns(columns, n_rows)
         for fault in found.faults:
             raise fault.error
-        return found.features, found.tasks
+        return self.arms(found.items, found.context, found.about), found.about
 
-    def read_shared(
+    def encode_columns(
         self, columns: Mapping[str, Any], n_rows: int, *, is_text: bool = False
-    ) -> tuple[Floats, Floats, list[Fault]]:
-        """The context (n, c), what is known of tasks (n, p), and the faults by row.
-
-        Parameters
-        ----------
-        columns : mapping of str to columns of n values
-            The log's columns by name.
-        n_rows : int
-            The number of rows, n.
-        is_text : bool, default False
-            As for `read_log`.
-
-        Returns
-        -------
-        tuple of ndarray, ndarray and list of Fault
-        """
-        _, context, task = self._sides
-        found = np.zeros((n_rows, self.n_context)), np.zeros((n_rows, self.n_about))
+    ) -> EncodedColumns:
+        """Columns of n rows by name, as numbers; text may mean a number or a list if `is_text`."""
+        parts = [np.zeros((n_rows, len(side.columns))) for side in self._sides]
         faults = [
-            *context.fill(columns, found[0], is_text=is_text),
-            *task.fill(columns, found[1], is_text=is_text),
+            fault
+            for side, matrix in zip(self._sides, parts, strict=True)
+            for fault in side.fill(_of(side, columns), matrix, is_text=is_text)
         ]
-        return *found, faults
-
-    def read_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> EncodedLog:
-        """As `encode_log`, but returns the faults by row instead of raising.
-
-        Parameters
-        ----------
-        columns : mapping of str to columns of n values
-            The log's columns by name.
-        is_text : bool, default False
-            Whether the columns come from a file without types, so that text may mean a number, a
-            flag or a list.
-
-        Returns
-        -------
-        EncodedLog
-        """
-        n_rows = len(next(iter(columns.values()))) if columns else 0
-        item, context, task = self._sides
-        n_alone = self.n_item + self.n_context
-        features = np.zeros((n_rows, self.dimension))
-        tasks = np.zeros((n_rows, self.n_about))
-        faults = [
-            *item.fill(columns, features, is_text=is_text),
-            *context.fill(columns, features, self.n_item, is_text=is_text),
-            *task.fill(columns, tasks, is_text=is_text),
-        ]
-        products = self._products
-        cross_rows(features, tasks, n_alone, products.crosses, products.places)
-        return EncodedLog(features=features, tasks=tasks, faults=faults)
+        return EncodedColumns(items=parts[0], context=parts[1], about=parts[2], faults=faults)
 
     # Means and scales from data
 
@@ -492,63 +460,50 @@ class Features:
         """The values of open numbers in some rows, by name, without missing ones."""
         found: dict[str, Floats] = {}
         for side, given in zip(self._sides, (items, context, about), strict=True):
-            if given is not None and not self.open.isdisjoint(side.names):
+            called = {
+                name: one.name
+                for name, one in zip(side.names, side.attributes, strict=True)
+                if one.name in self.open
+            }
+            if given is not None and called:
                 what = "items" if side.what == "item" else side.what
                 table = rows.read(given, side.names, what)
-                for name in self.open.intersection(side.names).intersection(table.columns):
-                    found[name] = _numbers(name, table.columns[name])
+                for name in called.keys() & table.columns.keys():
+                    found[called[name]] = _numbers(name, table.columns[name])
         return found
 
     def settled_by(self, numbers: Mapping[str, Floats]) -> Features:
         """The schema with the means and scales of values (n,), by name, for open numbers."""
 
-        def settled(one: Attribute) -> Attribute:
-            values = numbers.get(one.name)
+        def settled(one: Attribute, name: str) -> Attribute:
+            values = numbers.get(name)
             return one.settled(values) if isinstance(one, Number) and values is not None else one
 
-        if self.open.isdisjoint(numbers):
-            return self
-        item, context, about = (tuple(map(settled, getattr(self, part))) for part in _PARTS)
-        return replace(self, item=item, context=context, about=about)
+        return self if self.open.isdisjoint(numbers) else self._changed(settled)
+
+    def _changed(self, change: Callable[[Attribute, str], Attribute]) -> Features:
+        """The schema with every attribute changed; `change` gets its name among all, too."""
+        parts: dict[str, Any] = {
+            part: tuple(map(change, getattr(self, part), (one.name for one in self._named[part])))
+            for part in _PARTS
+        }
+        return replace(self, **parts)
 
     def settled_by_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> Features:
-        """The schema with a mean and scale, from a log, for every number that had none.
+        """The schema with the means and scales of a log's columns, for open numbers.
 
         Values that are not numbers are ignored here: whoever reads the rows has to refuse them.
-
-        Parameters
-        ----------
-        columns : mapping of str to columns of n values
-            The log's columns by name.
-        is_text : bool, default False
-            As for `read_log`.
-
-        Returns
-        -------
-        Features
         """
         numbers = {}
         for name in self.open.intersection(columns):
             attribute, column = self.attributes[name], Column(columns[name], is_text=is_text)
+            assert isinstance(attribute, Number)
             found = column.numbers()
-            if found is None and isinstance(attribute, Number):
-                levels, codes = column.levels()
-                found = np.array([*map(attribute.number_of, levels), np.nan])[codes]
-            if found is not None:
-                numbers[name] = found
+            numbers[name] = numbers_of(attribute, column)[0] if found is None else found
         return self.settled_by(numbers)
 
     def settled_as(self, other: object) -> Features:
         """The schema with another one's means and scales, for numbers that had none.
-
-        Parameters
-        ----------
-        other : Features
-            The schema that has them.
-
-        Returns
-        -------
-        Features
 
         Examples
         --------
@@ -559,14 +514,13 @@ class Features:
         if self.is_settled:
             return self
 
-        def settled(one: Attribute) -> Attribute:
-            like = other.attributes.get(one.name) if isinstance(other, Features) else None
+        def settled(one: Attribute, name: str) -> Attribute:
+            like = other.attributes.get(name) if isinstance(other, Features) else None
             if not isinstance(one, Number) or not isinstance(like, Number) or one.is_settled:
                 return one
             return replace(one, unit=one.unit or like.unit, mean=like.mean, scale=like.scale)
 
-        item, context, about = (tuple(map(settled, getattr(self, part))) for part in _PARTS)
-        return replace(self, item=item, context=context, about=about)
+        return self._changed(settled)
 
     # From data alone
 
@@ -741,6 +695,12 @@ class Features:
         except (ValueError, RecursionError) as error:
             raise ValueError(f"features must be JSON: {error}") from error
         return cls.from_plain(table)
+
+
+def _of(side: Side, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a log that hold a side's attributes, by the names these have in rows."""
+    pairs = zip(side.names, side.attributes, strict=True)
+    return {name: columns[one.name] for name, one in pairs if one.name in columns}
 
 
 def _listed(what: str, given: object) -> tuple[Any, ...]:

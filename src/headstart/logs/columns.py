@@ -248,7 +248,7 @@ class DecisionColumns:
         """The columns of attributes that all arms of a round share."""
         if self.features is None:
             return ()
-        return tuple(one.name for one in (*self.features.context, *self.features.about))
+        return tuple(name for name, part in self.features.parts.items() if part != "item")
 
     def names(self) -> list[str]:
         """All columns to read, each once."""

@@ -443,12 +443,12 @@ class _Reader:
         """Note the items, contexts and tasks of rounds."""
         n = at.batch.num_rows
         columns = {name: at.batch.column(name) for name in self.columns.shared()}
-        context, about, faults = schema.read_shared(columns, n, is_text=at.piece.is_text)
-        for fault in faults:
+        found = schema.encode_columns(columns, n, is_text=at.piece.is_text)
+        for fault in found.faults:
             expected = schema.attributes[fault.name].expected
             at.refuse(fault.mask, fault.name, f"must be {expected}")
-        self._note("contexts", context)
-        self._note("abouts", about)
+        self._note("contexts", found.context)
+        self._note("abouts", found.about)
         self._abouts += self._about(at, schema)
         if self.columns.arm is None:
             self._items += self._listed(at, schema)
@@ -456,11 +456,12 @@ class _Reader:
     def _about(self, at: _Place, schema: Features) -> list[dict[str, object]]:
         """The attributes of each row's task."""
         read = {}
-        for attribute in schema.about:
-            column = at.batch.column(attribute.name).to_pylist()
+        for name, called in schema.names_in_logs("about").items():
+            column = at.batch.column(called).to_pylist()
             if at.piece.is_text:
+                attribute = schema.attributes[called]
                 column = [attribute.parsed(text) if text else None for text in column]
-            read[attribute.name] = column
+            read[name] = column
         names = list(read)
         return [dict(zip(names, row, strict=True)) for row in zip(*read.values(), strict=True)]
 

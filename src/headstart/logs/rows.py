@@ -241,12 +241,12 @@ def _encoded(
 ) -> tuple[Floats, Floats]:
     """Features and what is known of tasks, from columns of attributes."""
     columns = {name: batch.column(name) for name in schema.attributes}
-    found = schema.read_log(columns, is_text=is_text)
+    found = schema.encode_columns(columns, batch.num_rows, is_text=is_text)
     for fault in found.faults:
         expected = schema.attributes[fault.name].expected
         reason = f"is not {expected}", f"must be {expected}"
         refused.append(_fault(fault.name, reason, fault.mask, columns[fault.name]))
-    return found.features, found.tasks
+    return schema.arms(found.items, found.context, found.about), found.about
 
 
 def _of_items(

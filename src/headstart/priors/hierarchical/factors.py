@@ -41,6 +41,9 @@ _LARGE, _STEPS_WHERE_LARGE = 256, 2
 _TRIAL_STEPS = 10
 # A new direction is tried if, added alone, it gains this share of what it must gain.
 _PROMISING = 0.35
+# If hardly any reward repeats what a task knows, directions may seem to explain the noise too. A
+# fit that leaves less than this share of the isotropic model's noise is not used.
+_FEW_FREEDOMS, _LEAST_NOISE = 0.1, 0.05
 # The least τ² of the next task, relative to the variance along the directions of L.
 _LEAST_VARIANCE = 1e-9
 
@@ -113,7 +116,8 @@ class FactorFit:
 
         The rank is at most `rank`, and λ stays within the grid.
         """
-        begins = (self.fitted_noise[due] == 0.0).any()
+        thin = recent.freedoms.sum(-1) < _FEW_FREEDOMS * recent.counts.sum(-1)
+        begins = ((self.fitted_noise == 0.0) | thin)[due].any()
         initial = isotropic.most_likely() if begins else None
         limits = isotropic.regularizations[..., [0, -1]]
         fit = FactorFit(**{name: array.copy() for name, array in self.to_memory().items()})
@@ -135,6 +139,10 @@ class FactorFit:
             if selected is None:
                 continue  # the last fit stays
             chosen = selected.model
+            if thin[i] and initial is not None and chosen.noise < _LEAST_NOISE * initial[0][i]:
+                for array in (fit.rank, fit.loadings, fit.fitted_noise, fit.about_variances):
+                    array[i] = 0.0
+                continue
             n_columns = chosen.loadings.shape[1]
             fit.loadings[i] = 0.0
             fit.loadings[i][:, :n_columns] = chosen.loadings
