@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -63,9 +64,10 @@ def cells(text: str) -> list[Cell]:
     return found
 
 
-def run(text: str) -> list[tuple[Cell, str]]:
-    """Run a page's cells in one namespace; returns each with what it printed."""
-    names: dict[str, object] = {"__name__": "page"}
+def run(text: str, names: dict[str, Any] | None = None) -> list[tuple[Cell, str]]:
+    """Run a page's cells in one namespace, such as `names`; returns each with what it printed."""
+    names = {} if names is None else names
+    names["__name__"] = "page"
     outcomes = []
     for cell in cells(text):
         printed = io.StringIO()
