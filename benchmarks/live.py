@@ -129,6 +129,46 @@ def many_table(n: int = 1_000, dimension: int = 20, n_arms: int = 5) -> Iterator
     yield f"| ratio | {median(a / b for a, b in pairs):.2f} |"
 
 
+def menu_table(n_items: int = 3_883, n_users: int = 200, shown: int = 20) -> Iterator[str]:
+    """CPU time of a call where a mask leaves few items of a large catalogue with attributes."""
+    rng = np.random.default_rng(0)
+    genres = [f"genre {i}" for i in range(18)]
+    features = hs.Features(
+        item=[hs.Tags("genres", levels=genres), hs.Number("year", mean=1980.0, scale=15.0)],
+        about=[hs.Category("age", levels=["young", "middle", "old"])],
+        cross=[("age", "genres")],
+    )
+    items = {
+        f"item {i}": {
+            "genres": rng.choice(genres, rng.integers(1, 4), replace=False).tolist(),
+            "year": float(rng.integers(1930, 2000)),
+        }
+        for i in range(n_items)
+    }
+    catalogue, ids = hs.Catalogue(items, features=features), list(items)
+    bandit = hs.MetaBandit(features=features, seed=0)
+    decisions: list[float] = []
+    rewards: list[float] = []
+    for user in range(n_users):
+        about = {"age": ["young", "middle", "old"][user % 3]}
+        for _ in range(15):
+            mask = [ids[i] for i in rng.choice(n_items, shown, replace=False)]
+            made: list[hs.Decision] = []
+
+            def decide(mask: list[str] = mask, about: dict[str, str] = about) -> None:
+                made.append(bandit.decide(user, catalogue, mask=mask, about=about))  # noqa: B023
+
+            decisions.append(seconds(decide))
+            value = float(len(items[str(made[0].arm)]["genres"]) + rng.normal())
+            rewards.append(seconds(lambda: bandit.reward(made[0].id, value)))  # noqa: B023
+    yield f"| {shown} of {n_items:,} items, d = {features.dimension} | mean, ms | median | 99 % |"
+    yield "|---|---:|---:|---:|"
+    for name, times in (("decide", decisions), ("reward", rewards)):
+        known = 1e3 * np.array(times[len(times) // 4 :])  # the first users compile, and are few
+        middle, most = np.quantile(known, [0.5, 0.99])
+        yield f"| `{name}` | {known.mean():.2f} | {middle:.2f} | {most:.2f} |"
+
+
 def fit_table(rows: int = 1_000_000, dimension: int = 20, tasks: int = 10_000) -> Iterator[str]:
     """Rows per second of `fit`'s pass over the log, against one gram of the same numbers."""
     from headstart.logs import Columns, LogReading, sources  # noqa: PLC0415
@@ -235,7 +275,7 @@ def main() -> None:
         "Written by `make bench`. One thread, one run, CPU time; the ratios are what counts.",
         "",
     ]
-    parts = (pair_table, many_table, fit_table, lock_table, memory_table)
+    parts = (pair_table, many_table, menu_table, fit_table, lock_table, memory_table)
     with threadpool_limits(1):
         for part in parts:
             for line in part():
