@@ -108,7 +108,7 @@ def test_earnings_are_those_of_the_world() -> None:
 
 def test_wrong_propensities_earn_nothing() -> None:
     case = MADE["no differences"]()
-    log = case.log.assign(propensity=0.5)
+    log = case.log[:2400].assign(propensity=0.5)
     found = hs.trial(log, **case.columns).earnings
     assert isinstance(found, Earnings)
     assert set(found.values) == set()
