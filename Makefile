@@ -57,6 +57,7 @@ league: $(DEV)
 # not part of the repository: benchmarks/people_data.py says where they are looked for.
 people: $(DEV)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.people --page
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.people_picture
 
 # Every page and figure of docs/report, from the paper's data in $$HEADSTART_DATA.
 report: $(DEV) compile

@@ -119,16 +119,21 @@ def _updated(inverse: Floats, w: Floats, x: Floats, error: float) -> tuple[Float
 
 def play(player: Player, people: Iterable[tuple[int, Rounds]]) -> dict[int, float]:
     """The reward per round of every person, in this order."""
+    found = rewards_by_visit(player, people)
+    return {person: float(rewards.mean()) for person, rewards in found.items()}
+
+
+def rewards_by_visit(player: Player, people: Iterable[tuple[int, Rounds]]) -> dict[int, Floats]:
+    """The reward of every round of every person (T,), in this order."""
     earned = {}
     for person, rounds in people:
         player.begin(person)
-        total = 0.0
+        earned[person] = np.zeros(len(rounds.arms))
         for t in range(len(rounds.arms)):
             items = None if rounds.items is None else rounds.items[t]
             reward = float(rounds.rewards[t, player.choose(rounds.arms[t], items)])
             player.learn(reward)
-            total += reward
-        earned[person] = total / len(rounds.arms)
+            earned[person][t] = reward
     return earned
 
 

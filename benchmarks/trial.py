@@ -129,7 +129,7 @@ def result(name: str, case: Case, *, n_orders: int) -> Result:
     for_tuning, others = everyone[: n // 4], everyone[n // 4 :]
     counted = everyone[n // 2 :] if case.in_order else others
     d = first[0].arms.shape[2]
-    alone = _tuned_alone(d, [(int(person), first[int(person)]) for person in for_tuning])
+    alone = tuned_alone(d, [(int(person), first[int(person)]) for person in for_tuning])
     rewards = {name: np.zeros((n_orders, len(counted))) for name in (OURS, ONE, ALONE)}
     for order in range(n_orders):
         rng = np.random.default_rng([2, order])
@@ -161,7 +161,8 @@ def _earned(player: Player, person: int, rounds: Rounds, worth: Floats | None) -
     return total / len(rounds.rewards)
 
 
-def _tuned_alone(dimension: int, before: Sequence[tuple[int, Rounds]]) -> Alone:
+def tuned_alone(dimension: int, before: Sequence[tuple[int, Rounds]]) -> Alone:
+    """Each task alone, with the penalty and the confidence that earn most on these people."""
     players = [Alone(dimension, own=own, z=z) for own in OWN for z in (0.0, 0.5, 1.0, 2.0)]
     return max(players, key=lambda one: float(np.mean(list(play(one, before).values()))))
 

@@ -1,8 +1,10 @@
 """The comparison on real people's choices, on a few of them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from benchmarks import people
+from benchmarks import people, people_picture
 from benchmarks.people_data import PeopleMissing, Rounds, people_of
 from benchmarks.people_players import TwoLevel, play, settings_of_ridges, tuned
 from tests.needs import missing
@@ -100,3 +102,19 @@ def test_the_table_replaces_the_one_before() -> None:
     assert once.startswith("before\n")
     assert once.endswith("after\n")
     assert people.written(once, [made], 5) == once
+
+
+@pytest.mark.nightly
+def test_readers_are_told_the_numbers_of_the_figure() -> None:
+    _rounds(people_picture.DATA)  # or skip
+    rewards = people_picture.played()
+    first, last = (
+        {name: f"{values[:, visit].mean():.2f}" for name, values in rewards.items()}
+        for visit in (0, -1)
+    )
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert f"{len(rewards[people_picture.OURS])} real people" in text
+    ours, alone, one = people_picture.OURS, people_picture.ALONE, people_picture.ONE
+    assert f"headstart rises from {first[ours]} to {last[ours]}" in text
+    assert f"one model for all stays at {first[one]}" in text
+    assert f"each person alone rises from {first[alone]} to {last[alone]}" in text
