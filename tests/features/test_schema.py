@@ -74,14 +74,34 @@ def test_several_tags_share_one_unit_of_length() -> None:
     each = 1 / math.sqrt(3)
     found = _item(tags, ["a", "b", "c", "a"])
     assert found == {"tags=a": each, "tags=b": each, "tags other": each}
-    assert _item(tags, "a|b|c") == found
+    for text in ("a|b|c", "a;b;c;a", "a, b, c"):
+        assert _item(tags, text) == found
+    assert _item(tags, "a|b, c") == _item(tags, ["a", "b, c"])
 
 
-def test_a_logarithm_is_odd_and_linear_below_its_unit() -> None:
-    price = hs.Number("price", log=True, unit=10.0)
-    assert _item(price, 10 * (math.e - 1))["price"] == pytest.approx(1.0, abs=2**-30)
-    assert _item(price, -10 * (math.e - 1))["price"] == pytest.approx(-1.0, abs=2**-30)
-    assert _item(price, 0.01)["price"] == pytest.approx(0.001, rel=1e-3)
+def test_a_logarithm_is_odd_about_zero_and_nearly_plain_above_its_least_size() -> None:
+    price = hs.Number("price", log=True, mean=math.log(100.0), scale=2.0)
+    at_zero = -math.log1p(math.exp(4.0)) / 2.0
+    found = {x: _item(price, x).get("price", 0.0) for x in (0, 100, -100, 1e4, 1e6)}
+    assert found[0] == pytest.approx(at_zero)
+    assert found[100] == pytest.approx(0.0, abs=1e-12)
+    assert found[-100] == pytest.approx(2.0 * at_zero)
+    assert found[1e6] - found[1e4] == pytest.approx(math.log(100.0) / 2.0, abs=1e-3)
+
+
+@given(
+    numbers=st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=5),
+    factor=st.sampled_from([1e-3, 1.0, 1e6]),
+)
+def test_a_settled_logarithm_does_not_depend_on_the_unit_of_its_numbers(
+    numbers: list[int], factor: float
+) -> None:
+    features = hs.Features(item=[hs.Number("price", log=True)])
+    one = features.settled(items=[{"price": x} for x in numbers])
+    other = features.settled(items=[{"price": factor * x} for x in numbers])
+    for x in numbers:
+        expected = one.encode({"price": x})
+        assert other.encode({"price": factor * x}) == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_hashed_level_is_where_murmur_hash_puts_it() -> None:
@@ -122,15 +142,15 @@ def test_columns_are_item_context_crosses_and_the_constant() -> None:
 def test_a_cross_that_is_too_wide_is_hashed() -> None:
     features = hs.Features(
         item=[hs.Category("brand", levels=["a", "b"])],
-        context=[hs.Category("device", levels=["phone", "desktop"])],
+        context=[hs.Category("device", buckets=86)],
         cross=[("device", "brand")],
-        buckets=4,
     )
     x = features.encode({"brand": "a"}, {"device": "phone"})
-    column = mmh3.hash("device=phone × brand=a".encode(), signed=False) % 4
+    device = f"device#{mmh3.hash(b'device=phone', signed=False) % 86}"
+    column = mmh3.hash(f"{device} × brand=a".encode(), signed=False) % 256
     assert _named(features, x) == {
         "brand=a": 1.0,
-        "device=phone": 1.0,
+        device: 1.0,
         f"device × brand#{column}": 1.0,
         "constant": 1.0,
     }
@@ -150,10 +170,10 @@ def _by_hand(item: Any, context: Any, about: Any) -> list[float]:
     for left, right in WIDE.cross:
         pairs = [(a, b) for a in found[left] for b in found[right]]
         products = [found[left][a] * found[right][b] for a, b in pairs]
-        if len(products) > WIDE.buckets:
-            hashed = [0.0] * WIDE.buckets
+        if len(products) > 256:
+            hashed = [0.0] * 256
             for (a, b), product in zip(pairs, products, strict=True):
-                hashed[mmh3.hash(f"{a} × {b}", signed=False) % WIDE.buckets] += product
+                hashed[mmh3.hash(f"{a} × {b}", signed=False) % 256] += product
             products = hashed
         x += [product + 0.0 for product in products]
     return [*x, 1.0]
@@ -254,4 +274,6 @@ def test_numbers_are_settled_once() -> None:
     assert both.item == some.item
     assert both.is_settled
     z = np.array([both.encode_about({"income": income}) for income in (100, 1000)])
-    np.testing.assert_allclose(z, [[-1], [1]], atol=1e-8)
+    scale = math.log(10.0) / 2.0  # so that the mean is ten times the least size
+    expected = (np.log1p([math.sqrt(10.0), 10.0 * math.sqrt(10.0)]) - math.log1p(10.0)) / scale
+    np.testing.assert_allclose(z[:, 0], expected, atol=1e-8)

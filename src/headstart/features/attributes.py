@@ -52,17 +52,15 @@ class Number:
     name : str
         The name of the attribute.
     log : bool, default False
-        Take log(1 + |x|/unit) with the sign of x, for numbers that range over powers of ten.
-    unit : float, optional
-        The logarithm is almost linear below it. By default it follows from data, or is 1 if mean
-        and scale are given.
+        Take log(1 + |x|/u) with the sign of x, for numbers that range over powers of ten. The size
+        u is two scales below the mean, in logarithms.
     bins : sequence of float, optional
         The inner edges of bins. Every bin has a column, and an edge belongs to the bin above it.
     period : float, optional
         Treat the number as a place on a circle, such as an hour with period=24: sine and cosine.
     mean, scale : float, optional
-        The mean and scale of x or of its logarithm. By default they follow from data, once
-        (`Features.settled`).
+        The mean and scale of x, or of log |x| where x is not 0. By default they follow from data,
+        once (`Features.settled`).
     missing : bool, default False
         Add a column that is 1 if the number is missing. In either case a missing number counts as
         the mean.
@@ -83,7 +81,6 @@ class Number:
     name: str
     _: KW_ONLY
     log: bool = False
-    unit: float | None = None
     bins: Sequence[float] | None = None
     period: float | None = None
     mean: float | None = None
@@ -99,20 +96,19 @@ class Number:
             raise ValueError(f"number {self.name!r} must have only one of {' and '.join(ways)}")
         if self.bins is not None:
             object.__setattr__(self, "bins", _edges(self.name, self.bins))
-        for field in ("unit", "period", "scale"):
+        for field in ("period", "scale"):
             self._take(field, checks.positive)
         self._take("mean", checks.real)
-        if self.unit is not None and not self.log:
-            raise ValueError(f"number {self.name!r} has a unit, so it must have log=True")
         if (self.mean is None) != (self.scale is None):
             raise ValueError(f"number {self.name!r} must have both mean and scale, or neither")
         if self.mean is not None and self.scale is not None:
             if ways and ways[0] != "log":
                 raise ValueError(f"number {self.name!r} has {ways[0]}, so it must have no mean")
-            if abs(self.mean) > values.LARGEST or not _LEAST_SCALE <= self.scale <= values.LARGEST:
+            most = math.log(values.LARGEST) if self.log else values.LARGEST
+            if abs(self.mean) > most or not _LEAST_SCALE <= self.scale <= most:
                 raise ValueError(
-                    f"number {self.name!r} must have a mean and a scale between {_LEAST_SCALE:g} "
-                    f"and {values.LARGEST:g} in size, got {self.mean:g} and {self.scale:g}"
+                    f"number {self.name!r} must have a mean of at most {most:g} in size, and a "
+                    f"scale from {_LEAST_SCALE:g} to {most:g}, got {self.mean:g} and {self.scale:g}"
                 )
 
     def _take(self, field: str, check: object) -> None:
@@ -150,23 +146,19 @@ class Number:
     def settled(self, numbers: Floats) -> Number:
         """The number with the mean and scale of data (n,), unless it has them; NaN is ignored.
 
-        If all numbers are equal, for instance a single one, their size is the scale.
+        If all numbers are equal, for instance a single one, their size is the scale; of logarithms
+        it is 1.
         """
         found = numbers[np.isfinite(numbers)]
         if self.is_settled or len(found) == 0:
             return self
-        unit = self.unit
         if self.log:
-            if unit is None:
-                # Nearly all numbers are above it, so that they get a plain logarithm.
-                sizes = np.abs(found[found != 0.0])
-                unit = float(np.quantile(sizes, 0.05)) if len(sizes) else 1.0
-                unit = min(max(unit, _LEAST_SCALE), values.LARGEST)
-            found = np.asarray(_logarithm(found, unit))
+            sizes = np.clip(np.abs(found[found != 0.0]), _LEAST_SCALE, values.LARGEST)
+            found = np.log(sizes) if len(sizes) else np.zeros(1)
         mean, scale = float(found.mean()), float(found.std())
         if not scale > max(_LEAST_SCALE, 1e-12 * abs(mean)):  # all equal up to rounding
-            scale = abs(mean) if abs(mean) > _LEAST_SCALE else 1.0
-        return replace(self, unit=unit, mean=mean, scale=scale)
+            scale = abs(mean) if abs(mean) > _LEAST_SCALE and not self.log else 1.0
+        return replace(self, mean=mean, scale=scale)
 
     def number(self, value: object) -> float:
         """A value as a number; raises if it is none."""
@@ -187,10 +179,13 @@ class Number:
         elif self.bins is not None:
             _mark(rows, at + np.searchsorted(self.bins, x, side="right"))
         else:
+            mean, scale = self.mean, self.scale
             if self.log:
-                x = _logarithm(x, self.unit or 1.0)
-            if self.mean is not None and self.scale is not None:
-                x = (x - self.mean) / self.scale
+                unit = 1.0 if mean is None or scale is None else math.exp(mean - 2.0 * scale)
+                x = _logarithm(x, unit)
+                mean = None if scale is None else math.log1p(math.exp(2.0 * scale))
+            if mean is not None and scale is not None:
+                x = (x - mean) / scale
             rows[..., at] = x + 0.0  # −0 is 0
 
     def parsed(self, text: str) -> object:
@@ -265,6 +260,8 @@ class Category:
 class Tags:
     """A list of texts, such as genres: each of n different tags adds 1/√n to its column.
 
+    A text is a list, too: it is divided at the first of "|", ";" and ", " that it contains.
+
     Parameters
     ----------
     name : str
@@ -273,8 +270,6 @@ class Tags:
         The tags that have a column each; all others share one. By default, tags are hashed.
     buckets : int, default 32
         Without `levels`, the number of columns that tags are hashed into.
-    separator : str, default "|"
-        What separates the tags of a text.
     missing : bool, default False
         Add a column that is 1 if the list is missing.
 
@@ -291,15 +286,10 @@ class Tags:
     _: KW_ONLY
     levels: Sequence[str] | None = None
     buckets: int = 32
-    separator: str = "|"
     missing: bool = False
 
     def __post_init__(self) -> None:
         _check_levels(self)
-        if not isinstance(self.separator, str) or not self.separator:
-            raise ValueError(
-                f"separator of {self.name!r} must be text, got {checks.short(self.separator)}"
-            )
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -316,7 +306,7 @@ class Tags:
 
     def write(self, value: object, row: Row, at: int) -> None:
         """Write the columns of a value into a row of zeros."""
-        tags = values.tags(self.name, value, self.separator)
+        tags = values.tags(self.name, value)
         found = [at + self.column_of(tag) for tag in tags]
         for column in found:
             row[column] += 1.0

@@ -35,7 +35,6 @@ _CONTEXT_WORDS = frozenset(
     )
 )  # fmt: skip
 _ID_WORDS = frozenset(("id", "key", "uuid", "guid", "hash", "sku", "code"))
-_SEPARATORS = ("|", ";", ", ")
 
 
 class Evidence:
@@ -158,7 +157,7 @@ class Evidence:
         text = all(isinstance(level, str) for level in levels)
         if not text and not (named and all(isinstance(level, int) for level in levels)):
             return
-        if separator_of(levels) is not None or are_dates(levels):
+        if are_divided(levels) or are_dates(levels):
             return
         n = len(levels)
         counted = [("rows", self.n_rows)]
@@ -199,15 +198,13 @@ def are_dates(levels: Sequence[object]) -> bool:
     return bool(levels)
 
 
-def separator_of(levels: Sequence[object]) -> str | None:
-    """What separates the tags of texts, if one text in five contains it."""
+def are_divided(levels: Sequence[object]) -> bool:
+    """Whether values are texts, of which one in five contains the same separator of tags."""
     texts = [level for level in levels if isinstance(level, str)]
-    if len(texts) < len(levels):
-        return None
-    for separator in _SEPARATORS:
-        if sum(separator in text for text in texts) >= len(texts) / 5:
-            return separator
-    return None
+    return len(texts) == len(levels) and any(
+        sum(separator in text for text in texts) >= len(texts) / 5
+        for separator in values.SEPARATORS
+    )
 
 
 def words_of(name: str) -> set[str]:
