@@ -52,15 +52,15 @@ class Number:
     name : str
         The name of the attribute.
     log : bool, default False
-        Take log(1 + |x|/u) with the sign of x, for numbers that range over powers of ten. The size
-        u is two scales below the mean, in logarithms.
+        Take log(1 + |x|) with the sign of x, for numbers that range over powers of ten. It is
+        almost linear below 1: use a unit in which most numbers are larger.
     bins : sequence of float, optional
         The inner edges of bins. Every bin has a column, and an edge belongs to the bin above it.
     period : float, optional
         Treat the number as a place on a circle, such as an hour with period=24: sine and cosine.
     mean, scale : float, optional
-        The mean and scale of x, or of log |x| where x is not 0. By default they follow from data,
-        once (`Features.settled`).
+        The mean and scale of x or of its logarithm. By default they follow from data, once
+        (`Features.settled`).
     missing : bool, default False
         Add a column that is 1 if the number is missing. In either case a missing number counts as
         the mean.
@@ -104,11 +104,10 @@ class Number:
         if self.mean is not None and self.scale is not None:
             if ways and ways[0] != "log":
                 raise ValueError(f"number {self.name!r} has {ways[0]}, so it must have no mean")
-            most = math.log(values.LARGEST) if self.log else values.LARGEST
-            if abs(self.mean) > most or not _LEAST_SCALE <= self.scale <= most:
+            if abs(self.mean) > values.LARGEST or not _LEAST_SCALE <= self.scale <= values.LARGEST:
                 raise ValueError(
-                    f"number {self.name!r} must have a mean of at most {most:g} in size, and a "
-                    f"scale from {_LEAST_SCALE:g} to {most:g}, got {self.mean:g} and {self.scale:g}"
+                    f"number {self.name!r} must have a mean and a scale between {_LEAST_SCALE:g} "
+                    f"and {values.LARGEST:g} in size, got {self.mean:g} and {self.scale:g}"
                 )
 
     def _take(self, field: str, check: object) -> None:
@@ -146,18 +145,16 @@ class Number:
     def settled(self, numbers: Floats) -> Number:
         """The number with the mean and scale of data (n,), unless it has them; NaN is ignored.
 
-        If all numbers are equal, for instance a single one, their size is the scale; of logarithms
-        it is 1.
+        If all numbers are equal, for instance a single one, their size is the scale.
         """
         found = numbers[np.isfinite(numbers)]
         if self.is_settled or len(found) == 0:
             return self
         if self.log:
-            sizes = np.clip(np.abs(found[found != 0.0]), _LEAST_SCALE, values.LARGEST)
-            found = np.log(sizes) if len(sizes) else np.zeros(1)
+            found = np.asarray(_logarithm(found))
         mean, scale = float(found.mean()), float(found.std())
         if not scale > max(_LEAST_SCALE, 1e-12 * abs(mean)):  # all equal up to rounding
-            scale = abs(mean) if abs(mean) > _LEAST_SCALE and not self.log else 1.0
+            scale = abs(mean) if abs(mean) > _LEAST_SCALE else 1.0
         return replace(self, mean=mean, scale=scale)
 
     def number(self, value: object) -> float:
@@ -179,13 +176,10 @@ class Number:
         elif self.bins is not None:
             _mark(rows, at + np.searchsorted(self.bins, x, side="right"))
         else:
-            mean, scale = self.mean, self.scale
             if self.log:
-                unit = 1.0 if mean is None or scale is None else math.exp(mean - 2.0 * scale)
-                x = _logarithm(x, unit)
-                mean = None if scale is None else math.log1p(math.exp(2.0 * scale))
-            if mean is not None and scale is not None:
-                x = (x - mean) / scale
+                x = _logarithm(x)
+            if self.mean is not None and self.scale is not None:
+                x = (x - self.mean) / self.scale
             rows[..., at] = x + 0.0  # −0 is 0
 
     def parsed(self, text: str) -> object:
@@ -517,12 +511,12 @@ def _mark(rows: Floats, places: Any) -> None:
         rows[np.arange(len(rows)), places] = 1.0
 
 
-def _logarithm(x: Numbers, unit: float) -> Numbers:
-    """log(1 + |x|/unit), with the sign of x."""
+def _logarithm(x: Numbers) -> Numbers:
+    """log(1 + |x|), with the sign of x."""
     # NumPy's functions are slow for one number.
     if isinstance(x, float):
-        return math.copysign(math.log1p(abs(x) / unit), x)
-    return np.asarray(np.copysign(np.log1p(np.abs(x) / unit), x))
+        return math.copysign(math.log1p(abs(x)), x)
+    return np.asarray(np.copysign(np.log1p(np.abs(x)), x))
 
 
 def _wave(x: Numbers, period: float, rows: Floats, at: int) -> None:

@@ -26,6 +26,8 @@ _OF_ITEM = 0.7
 # every row has its own value, fewer are enough.
 _ID, _MANY, _SOME = 0.5, 30, 7
 
+# What pandas calls a column without a name, such as an index that was written to a CSV file.
+_INDEX = re.compile(r"Unnamed: \d+|")
 _ITEM_NAMES = ("item", "item_id", "arm", "arm_id", "product", "product_id", "sku", "movie")
 _CONTEXT_WORDS = frozenset(
     (
@@ -214,7 +216,12 @@ def words_of(name: str) -> set[str]:
 
 
 def read_columns(log: Any) -> tuple[dict[str, Any], bool]:
-    """The columns of the first rows, and whether there are more rows."""
+    """The columns of the first rows that have a name, and whether there are more rows."""
+    columns, more = _first_rows(log)
+    return {name: each for name, each in columns.items() if not _INDEX.fullmatch(name)}, more
+
+
+def _first_rows(log: Any) -> tuple[dict[str, Any], bool]:
     import pandas as pd  # noqa: PLC0415 - slow, and only needed here
 
     if isinstance(log, str | Path):
