@@ -29,10 +29,10 @@ _SERIES = (
 )
 # Task i has a decision every 1,000 s; ids are in the order of time, as those of the service.
 _TASKS = f"""{_SERIES}
-INSERT INTO tasks (bandit, name, control, status, opened, last_used, n_rewards, reward_sum,
+INSERT INTO tasks (bandit, name, control, opened, last_used, n_rewards, reward_sum,
                    early_rewards, early_sum, share, version, changed, counted_in, moves, about,
                    state)
-SELECT :bandit, printf('user-%07d', i), i % 10 = 0, 0, :now - 9e5, :now - 10 - i * 0.01, 10, 7.5,
+SELECT :bandit, printf('user-%07d', i), i % 10 = 0, :now - 9e5, :now - 10 - i * 0.01, 10, 7.5,
        10, 7.5, 0.1, 1, 0, 40, 0, NULL, (SELECT state FROM tasks WHERE id = 1) FROM series"""
 _DECISIONS = f"""{_SERIES}
 INSERT INTO decisions (id, bandit, block, task, slate, rank, observed, arm, features, parts,
@@ -43,8 +43,8 @@ SELECT printf('%016x%016x', 1e15 + i, i), :bandit, :block + i / 32000, :first + 
        :now - 0.09 * (:n - i), CASE WHEN i > :n - 20000 THEN 0 ELSE 1 END, 0.3, 1.0,
        :now - 0.09 * (:n - i) + 3, i / :tasks + 1 FROM series"""
 _MINUTES = f"""{_SERIES}
-INSERT INTO minutes SELECT :bandit, :last - i / 8, i / 2 % 4, i % 2, 2, 600, 550, 400.0, 3, 0, 0,
-       10, 1, 0 FROM series"""
+INSERT INTO minutes SELECT :bandit, :last - i / 8, i / 2 % 4, i % 2, 2, 600, 550, 3, 0, 0, 10, 1, 0,
+       0, 0 FROM series"""
 _ITEM_DAYS = f"""{_SERIES}
 INSERT INTO item_days SELECT :bandit, :last - i / 4000, 'arm-' || (i / 4 % 1000), i % 4, 20, 18,
        6.0, 6.0 FROM series"""
@@ -89,11 +89,7 @@ def pages(n_tasks: int, n_decisions: int) -> dict[str, str]:
         "decisions of an idle bandit": "/decisions?bandit=idle",
         "decision": f"/decision?bandit={BANDIT}&id={10**15 + decision:016x}{decision:016x}",
         "items, a week": f"/items?bandit={BANDIT}",
-        "items, a month": f"/items?bandit={BANDIT}&since=2026-08-25",
-        "compared": f"/compare?bandit={BANDIT}&with=idle",
-        "data quality, week": f"/quality?bandit={BANDIT}&window=week",
-        "jobs": f"/jobs?bandit={BANDIT}",
-        "health": f"/health?bandit={BANDIT}",
+        "items, a month": f"/items?bandit={BANDIT}&days=28",
     }
 
 

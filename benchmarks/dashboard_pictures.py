@@ -33,10 +33,11 @@ from headstart.service.messages import (
 
 NOW = 1_790_000_000.0
 _DAYS, _STEPS, _VISITS = 14, 12, 60  # per day, per step
+_WORLD = demo.SHOP.world(0, 600)
 _DOCS = Path(__file__).parent.parent / "docs" / "figures"
 # Of the docs: page, scheme and height.
 _SHOWN = {
-    "overview": ("overview", "light", 745),
+    "overview": ("overview", "light", 880),
     "items": ("items", "light", 960),
     "decision": ("decision", "light", 1290),
     "prior": ("prior", "dark", 790),
@@ -57,7 +58,7 @@ class Clock:
 def configuration(**settings: object) -> BanditConfiguration:
     """The demo's bandit, with other settings."""
     base = BanditConfiguration(
-        features=demo.SHOP.features.plain(),
+        features=demo.SHOP.features.settled(items=_WORLD.items).plain(),
         control_share=0.2,
         exploration=0.04,
         reward_range=(0.0, 1.0),
@@ -70,12 +71,11 @@ def configuration(**settings: object) -> BanditConfiguration:
 def fill(service: Service, clock: Clock, name: str, wanted: BanditConfiguration, days: int) -> None:
     """Days of visits; every third click is followed by a purchase, and some of those go back."""
     rng = np.random.default_rng(0)
-    world = demo.SHOP.world(0, 600)
-    visitors = demo.Visitors(world=world, rng=rng, prefix="guest-")
+    visitors = demo.Visitors(world=_WORLD, rng=rng, prefix="guest-")
     clock.now = NOW - 86_400.0 * days
     service.put_bandit(name, wanted)
-    service.put_items(name, demo.items(world))
-    ids = [item.id for item in demo.items(world)]
+    service.put_items(name, demo.items(_WORLD))
+    ids = [item.id for item in demo.items(_WORLD)]
     step = 86_400.0 / _STEPS
     for number in range(days * _STEPS):
         clock.now = NOW - 86_400.0 * days + (number + 0.5) * step
@@ -138,7 +138,6 @@ def pages(service: Service) -> dict[str, str]:
         "overview-guarded": "/?bandit=guarded&window=day",
         "overview-shadow": "/?bandit=shadow&window=day",
         "overview-new": "/?bandit=new",
-        "compare": "/compare?bandit=shop&with=guarded",
         "prior": "/prior?bandit=shop",
         "tasks": "/tasks?bandit=shop",
         "task": f"/task?bandit=shop&task={latest['shop'].name}",
@@ -147,11 +146,7 @@ def pages(service: Service) -> dict[str, str]:
         "decision-parts": f"/decision?bandit=guarded&id={latest['guarded'].id}",
         "decision-shadow": f"/decision?bandit=shadow&id={latest['shadow'].id}",
         "items": "/items?bandit=shop",
-        "items-attributes": "/items?bandit=shop&show=attributes",
         "items-empty": "/items?bandit=new",
-        "quality": "/quality?bandit=shop&window=week",
-        "jobs": "/jobs?bandit=shop",
-        "health": "/health?bandit=shop",
         "problem": "/task?bandit=shop&task=none",
     }
 

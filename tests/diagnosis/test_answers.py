@@ -100,7 +100,7 @@ def test_the_effect_of_a_policy_is_not_that_of_a_warm_start() -> None:
     found = warm_start(alone)
     assert isinstance(found, PoliciesDiffer)
     assert (found.learner, found.cold) == ("ours", "ITL")
-    assert found.saved == alone.regret.saved("ours", "ITL")
+    assert found.saved == alone.saved("ours", "ITL")
     said = found.headline + found.detail
     assert "reduces" not in said
     assert "plays BayesUCB(" in said
@@ -199,15 +199,15 @@ def test_the_best_learner_without_a_baseline_is_named_beside_the_verdict() -> No
 def test_reasons_name_the_ratio_and_the_largest_terms(recorded: xr.Dataset) -> None:
     diagnosis = Diagnosis(recorded)
     ratio, *largest = reasons(diagnosis)
-    assert ratio == VarianceRatio(ratio=diagnosis.tasks.ratio)
+    assert ratio == VarianceRatio(ratio=diagnosis.variance_ratio)
     for name, reason in zip(("AVG-OFUL", "RR-OFUL"), largest, strict=True):
         assert isinstance(reason, LargestTerm)
         assert (reason.learner, reason.n_tasks) == (name, 5)
-        terms = diagnosis.bias.terms(name)
+        terms = diagnosis.error_terms(name)
         assert terms is not None
         squares = {term: float(square.mean()) for term, square in terms.squares().items()}
         assert squares[reason.term] == reason.square == max(squares.values())
-        assert reason.error == pytest.approx(float(diagnosis.bias.of(name)[:, -1].mean()))
+        assert reason.error == pytest.approx(float(diagnosis.error(name)[:, -1].mean()))
 
 
 @pytest.mark.parametrize(
@@ -229,9 +229,9 @@ def test_rewards_that_are_not_linear_are_a_reason() -> None:
         replications=4,
     )
     found = Diagnosis(recorded)
-    assert 0 < found.tasks.unexplained < 1
+    assert 0 < found.unexplained < 1
     *_, last = reasons(found)
-    assert last == Nonlinearity(unexplained=found.tasks.unexplained)
+    assert last == Nonlinearity(unexplained=found.unexplained)
     assert "not linear" in last.sentence
     # w̄ is then the mean of the fits, not the environment's.
     mean = recorded["parameter"].mean("task")

@@ -12,30 +12,30 @@ from headstart.diagnosis import Diagnosis, record
 
 
 def test_roles_are_found_by_what_learners_do(recorded: xr.Dataset) -> None:
-    found = Diagnosis(recorded).learners
+    found = Diagnosis(recorded)
     assert (found.from_zero, found.oracles) == (["ITL"], ["Oracle"])
     assert found.baseline("AVG-OFUL") == "ITL"
     assert found.learned == ["AVG-OFUL", "RR-OFUL"]
-    renamed = Diagnosis(recorded.assign_coords(learner=["a", "b", "c", "d"])).learners
+    renamed = Diagnosis(recorded.assign_coords(learner=["a", "b", "c", "d"]))
     assert (renamed.from_zero, renamed.oracles, renamed.learned) == (["d"], ["a"], ["b", "c"])
 
 
 def test_terms_add_up_to_the_recorded_error(recorded: xr.Dataset) -> None:
-    found = Diagnosis(recorded).bias
+    found = Diagnosis(recorded)
     for name in ("AVG-OFUL", "RR-OFUL"):
-        terms = found.terms(name)
+        terms = found.error_terms(name)
         assert terms is not None
-        np.testing.assert_allclose((terms.total**2).sum(-1), found.of(name)[:, -1], atol=1e-10)
-    assert found.terms("ITL") is None
+        np.testing.assert_allclose((terms.total**2).sum(-1), found.error(name)[:, -1], atol=1e-10)
+    assert found.error_terms("ITL") is None
 
 
 def test_moments_of_tasks_by_hand(recorded: xr.Dataset) -> None:
-    found = Diagnosis(recorded).tasks
+    found = Diagnosis(recorded)
     assert found.variance == pytest.approx(0.09)
     norms = (recorded["parameter"].to_numpy() ** 2).sum(-1)
     assert found.second_moment == pytest.approx(norms.mean())
-    assert found.ratio.mean == pytest.approx(0.09 / norms.mean())
-    assert found.ratio.low <= found.ratio.mean <= found.ratio.high
+    assert found.variance_ratio.mean == pytest.approx(0.09 / norms.mean())
+    assert found.variance_ratio.low <= found.variance_ratio.mean <= found.variance_ratio.high
     assert found.unexplained == 0.0
 
 
@@ -45,28 +45,28 @@ def test_around_the_mean_of_sampled_tasks_one_task_less_counts() -> None:
     recorded = record(
         environment, learners(mean), n_tasks=2, horizon=5, noise_scale=0.5, replications=40
     )
-    found = Diagnosis(recorded).tasks
+    found = Diagnosis(recorded)
     w = recorded["parameter"].to_numpy()
     # Two tasks differ by twice as much variance as either has around their mean.
     expected = ((w[:, 0] - w[:, 1]) ** 2).sum(-1).mean() / 2
     assert found.variance == pytest.approx(expected)
-    assert found.ratio.mean == pytest.approx(expected / (w**2).sum(-1).mean())
+    assert found.variance_ratio.mean == pytest.approx(expected / (w**2).sum(-1).mean())
 
 
 def test_replications_of_a_cohort_count_once(recorded: xr.Dataset) -> None:
     cohorts = np.arange(30) % 3
     found = Diagnosis(recorded.assign_coords(cohort=("replication", cohorts)))
     plain = Diagnosis(recorded)
-    by_replication = plain.regret.by_replication("ITL") - plain.regret.by_replication("RR-OFUL")
+    by_replication = plain.by_replication("ITL") - plain.by_replication("RR-OFUL")
     means = np.array([by_replication[cohorts == number].mean() for number in range(3)])
-    saved = found.regret.saved("RR-OFUL", "ITL")
+    saved = found.saved("RR-OFUL", "ITL")
     assert saved.replications == 3
     assert saved.mean == pytest.approx(means.mean())
     assert saved.error == pytest.approx(means.std(ddof=1) / np.sqrt(3))
-    assert found.tasks.ratio.replications == 3
-    assert found.tasks.ratio.mean == pytest.approx(plain.tasks.ratio.mean)
-    assert found.recording.counted == "3 cohorts of 30 replications"
-    assert found.regret.cumulative("ITL").shape == (3, HORIZON)
+    assert found.variance_ratio.replications == 3
+    assert found.variance_ratio.mean == pytest.approx(plain.variance_ratio.mean)
+    assert found.counted == "3 cohorts of 30 replications"
+    assert found.cumulative("ITL").shape == (3, HORIZON)
 
 
 def test_a_recording_of_ratings_has_their_cohorts() -> None:
@@ -86,19 +86,19 @@ def test_regret_by_hand(recorded: xr.Dataset) -> None:
     found = Diagnosis(recorded)
     late = recorded["regret"].isel(task=slice(3, None)).sum("round").mean("task")
     saved = (late.sel(learner="ITL") - late.sel(learner="RR-OFUL")).to_numpy()
-    gain = found.regret.saved("RR-OFUL", "ITL")
+    gain = found.saved("RR-OFUL", "ITL")
     assert gain.mean == pytest.approx(saved.mean())
     # Student's t with 29 degrees of freedom: 2.0452.
     half = 2.0452 * saved.std(ddof=1) / np.sqrt(30)
     assert gain.high - gain.mean == pytest.approx(half, rel=1e-4)
-    total = found.regret.cumulative("ITL")[:, -1].mean()
-    assert total == pytest.approx(found.regret.of("ITL").mean)
+    total = found.cumulative("ITL")[:, -1].mean()
+    assert total == pytest.approx(found.regret("ITL").mean)
     first = recorded["parameter"].to_numpy()[:, 0] - recorded["mean_parameter"].to_numpy()
-    np.testing.assert_allclose(found.bias.sampling[:, 0], (first**2).sum(-1))
+    np.testing.assert_allclose(found.sampling_error[:, 0], (first**2).sum(-1))
 
 
 def test_the_bound_is_lemma_2_at_the_worst_bias_of_each_task(recorded: xr.Dataset) -> None:
-    found = Diagnosis(recorded).regret
+    found = Diagnosis(recorded)
     mine = recorded["bias_error"].sel(learner="AVG-OFUL").isel(task=slice(3, None))
     setting = theory.Setting(
         dimension=3,
@@ -113,12 +113,12 @@ def test_the_bound_is_lemma_2_at_the_worst_bias_of_each_task(recorded: xr.Datase
     assert bound is not None
     assert bound.total == pytest.approx(float(expected.total))
     assert bound.violated == []
-    assert found.of("AVG-OFUL").high < bound.total
+    assert found.regret("AVG-OFUL").high < bound.total
     assert found.trivial_bound == 2 * recorded.attrs["mean_bound"] * HORIZON
 
 
 def test_confidence_sets_hold_and_make_no_claim_where_the_bias_moves(recorded: xr.Dataset) -> None:
-    found = Diagnosis(recorded).confidence_sets
+    found = Diagnosis(recorded)
     for name in ("Oracle", "AVG-OFUL", "RR-OFUL", "ITL"):
         outside = found.share_outside(name, "Theorem 1")
         assert outside is not None
@@ -135,7 +135,7 @@ def test_confidence_sets_hold_and_make_no_claim_where_the_bias_moves(recorded: x
 
 
 def test_lambda_three_ways(recorded: xr.Dataset) -> None:
-    choices = {each.rule: each for each in Diagnosis(recorded).regularization.choices}
+    choices = {each.rule: each for each in Diagnosis(recorded).regularization_choices}
     assert choices["Corollary 2"].value == pytest.approx(1 / (HORIZON * 0.09))
     assert choices["Bayes"].value == pytest.approx(3 / 0.09)
     oracle = recorded["oracle_regret"].mean("replication")
@@ -147,5 +147,5 @@ def test_lambda_three_ways(recorded: xr.Dataset) -> None:
 
 def test_one_replication_has_no_certain_regret() -> None:
     found = Diagnosis(small_recording(n_tasks=2, replications=1, regularizations=()))
-    assert found.regret.saved("RR-OFUL", "ITL").low == -np.inf
-    assert found.tasks.ratio.high == np.inf
+    assert found.saved("RR-OFUL", "ITL").low == -np.inf
+    assert found.variance_ratio.high == np.inf

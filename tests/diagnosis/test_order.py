@@ -59,13 +59,13 @@ def test_the_verdict_does_not_depend_on_the_order(found: Diagnosis, seed: int) -
     assert answers.choice(other) == answers.choice(found)
     now, then = (sorted(answers.reasons(each), key=repr) for each in (other, found))
     assert now == then
-    assert other.regularization.choices == found.regularization.choices
-    assert other.regret.trivial_bound == found.regret.trivial_bound
+    assert other.regularization_choices == found.regularization_choices
+    assert other.trivial_bound == found.trivial_bound
     xr.testing.assert_equal(other.dataset["oracle_regret"], found.dataset["oracle_regret"])
 
 
 def test_every_learner_has_its_role(found: Diagnosis) -> None:
-    roles = found.learners
+    roles = found
     assert set(roles.from_zero) == {"Thompson", "ITL"}
     assert set(roles.oracles) == {"Oracle", "second Oracle"}
     assert set(roles.learned) == {"AVG-OFUL", "RR-OFUL", "ours", "ours with OFUL"}
@@ -80,7 +80,7 @@ def test_a_learner_that_ignores_its_prior_changes_no_figure(found: Diagnosis) ->
     without = Diagnosis(recorded_in([one for one in many() if one.name != "uniform"]))
     assert answers.warm_start(without) == answers.warm_start(found)
     assert answers.choice(without) == answers.choice(found)
-    assert without.regularization.choices == found.regularization.choices
+    assert without.regularization_choices == found.regularization_choices
     alone = Diagnosis(recorded_in([many()[0], *learners(MEAN, OFUL)[1:2]]))
     assert answers.warm_start(alone) is None
 
@@ -101,7 +101,7 @@ def test_the_sweep_plays_the_oracles_policy(found: Diagnosis) -> None:
 
 
 def test_lemma_2_bounds_oful_with_a_number_for_lambda_and_nothing_else(found: Diagnosis) -> None:
-    bounded = {name for name in found.learners.names if found.regret.bound(name) is not None}
+    bounded = {name for name in found.learners if found.bound(name) is not None}
     assert bounded == {"Oracle", "AVG-OFUL", "RR-OFUL", "ITL"}
     (table,) = (
         block

@@ -25,7 +25,7 @@ def test_assumptions_that_do_not_hold_reach_the_page(tmp_path: Path) -> None:
     recorded = small_recording(replications=4, n_tasks=2, regularizations=())
     recorded["largest_eigenvalue"] = recorded["largest_eigenvalue"] * 0.1
     diagnosis = Diagnosis(recorded)
-    bound = diagnosis.regret.bound("ITL")
+    bound = diagnosis.bound("ITL")
     assert bound is not None
     assert "needs λ ≥ max(1, L²)" in bound.violated[0]
     text = page.write(diagnosis, tmp_path).read_text(encoding="utf-8")

@@ -84,6 +84,6 @@ def test_the_claimed_radius_is_the_one_that_scores_arms(policy: hs.policies.OFUL
 def test_policies_without_a_confidence_set_claim_none(policy: hs.interfaces.Policy) -> None:
     assert claimed_radius(policy, estimate()) is None
     recorded = small_recording(n_tasks=2, replications=2, regularizations=(), policy=policy)
-    sets = Diagnosis(recorded).confidence_sets
+    sets = Diagnosis(recorded)
     assert sets.share_outside("ITL", "as played") is None
     assert sets.share_outside("ITL", "Theorem 1") is not None

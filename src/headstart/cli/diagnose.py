@@ -10,10 +10,7 @@ from rich.console import Console
 from headstart.cli.output import AsJson, Quiet, WrongInput
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from headstart.diagnosis import Diagnosis
-    from headstart.progress import Progress
 
 
 def diagnose(
@@ -50,6 +47,7 @@ def diagnose(
     from headstart.cli.output import progress_bar
     from headstart.diagnosis import Diagnosis, answers, page
     from headstart.diagnosis.recorder import record_synthetic
+    from headstart.diagnosis.replay import recording_of
     from headstart.studies.folder import check_folder, write_dataset
 
     notes = Console(stderr=True, quiet=quiet, markup=False)
@@ -60,7 +58,7 @@ def diagnose(
             if results is None:
                 recorded = record_synthetic(replications=replications, seed=seed, progress=progress)
             else:
-                recorded = _recorded(results, regularization, progress)
+                recorded = recording_of(results, regularization=regularization, progress=progress)
         write_dataset(recorded, output / "recording.nc")
         diagnosis = Diagnosis(recorded)
         written = page.write(diagnosis, output)
@@ -73,19 +71,6 @@ def diagnose(
         typer.echo(json.dumps({"page": str(written), **answers.plain(diagnosis)}, indent=2))
     elif not quiet:
         _print(diagnosis, written)
-
-
-def _recorded(
-    results: Path, regularization: float | None, progress: "Progress | None"
-) -> "xr.Dataset":
-    """The recording itself, or a new one of a study that is played again."""
-    from headstart.diagnosis import recording
-    from headstart.diagnosis.replay import replay
-
-    found = recording.read(results)
-    if recording.is_recording(found):
-        return found
-    return replay(found, regularization=regularization, progress=progress)
 
 
 def _print(diagnosis: "Diagnosis", written: Path) -> None:

@@ -52,7 +52,6 @@ class WarmStart:
 
     @property
     def headline(self) -> str:
-        """The answer, and the two learners, each with its λ."""
         answer = {
             "reduces": "A warm start reduces regret",
             "increases": "A warm start increases regret",
@@ -63,7 +62,6 @@ class WarmStart:
 
     @property
     def detail(self) -> str:
-        """By how much per task."""
         if self.kind == "increases":
             return (
                 f"{self.learner} has {-self.saved:.2f} more regret per task than {self.baseline}."
@@ -91,7 +89,6 @@ class PoliciesDiffer:
 
     @property
     def headline(self) -> str:
-        """That there is no answer for this learner."""
         return (
             f"Nothing shows whether a warm start helps {self.learner}: no learner plays its "
             "policy from zero."
@@ -99,7 +96,6 @@ class PoliciesDiffer:
 
     @property
     def detail(self) -> str:
-        """Both policies, the difference, and what to add."""
         return (
             f"{self.learner} plays {self.policy}, {self.cold} plays {self.cold_policy}. Their "
             f"difference, {self.saved:.2f} of regret per task, combines the effects of start and "
@@ -114,7 +110,6 @@ class Choice:
 
     This interval needs no correction for the choice among many: if another learner is better than
     the chosen one, it excludes 0 with at most 5 % probability (Gutmann and Maymin, 1987).
-
 
     `among` are the learners that learn their bias and the agents without a prior, in the order of
     their regrets.
@@ -132,7 +127,6 @@ class Choice:
 
     @property
     def headline(self) -> str:
-        """Which is best."""
         among = f"{', '.join(self.among[:-1])} and {self.among[-1]}"
         if self.kind == "best":
             return f"{self.best} is best among {among}."
@@ -140,7 +134,6 @@ class Choice:
 
     @property
     def detail(self) -> str:
-        """By how much per task."""
         if self.kind == "best":
             return f"It has {self.difference:.2f} less regret per task than {self.second}."
         return f"They differ by {self.difference:.2f} of regret per task."
@@ -161,7 +154,6 @@ class VarianceRatio:
 
     @property
     def sentence(self) -> str:
-        """What the ratio says about the distances between tasks."""
         distance = {
             "small": "close together and far from 0",
             "moderate": "partly alike",
@@ -186,7 +178,6 @@ class LargestTerm:
 
     @property
     def sentence(self) -> str:
-        """The error, and what causes most of it."""
         cause = {
             "sampling": "the tasks so far are a sample of all tasks",
             "bias": "tasks that play different arms weigh differently in the pool",
@@ -213,7 +204,6 @@ class SharedDirections:
 
     @property
     def sentence(self) -> str:
-        """The number, and how many replications have it."""
         along = f"{self.directions} direction{'' if self.directions == 1 else 's'}"
         return (
             f"{self.learner}: tasks differ along {along}, according to {self.agreeing} of "
@@ -229,7 +219,6 @@ class Nonlinearity:
 
     @property
     def sentence(self) -> str:
-        """What is used as w, and that no theorem covers it."""
         return (
             f"The means are not linear in the features: {100 * self.unexplained:.0f} % of their "
             "sum of squares remains after the best fit, which is used as w; the mean of the "
@@ -241,131 +230,109 @@ Answer = WarmStart | PoliciesDiffer | Choice | NothingToCompare
 Reason = VarianceRatio | LargestTerm | SharedDirections | Nonlinearity
 
 
-def warm_start(diagnosis: Diagnosis) -> WarmStart | PoliciesDiffer | None:
+def answers(found: Diagnosis) -> list[Answer]:
+    """Whether a warm start reduces regret, for which learner nothing is known, which is best."""
+    whether, unknown = warm_start(found), policies_differ(found)
+    others = [None if unknown == whether else unknown, choice(found)]
+    return [whether or NothingToCompare(), *(one for one in others if one is not None)]
+
+
+def warm_start(found: Diagnosis) -> WarmStart | PoliciesDiffer | None:
     """The best learner that has a baseline against it.
 
     Without any baseline, says that policies differ. None unless one learner starts from zero and
     one learns its bias.
     """
-    learners, regret = diagnosis.learners, diagnosis.regret
-    baselines = {name: learners.baseline(name) for name in learners.learned}
+    baselines = {name: found.baseline(name) for name in found.learned}
     pairs = [(name, cold) for name, cold in baselines.items() if cold is not None]
-    best = regret.best([name for name, _ in pairs])
+    best = found.best([name for name, _ in pairs])
     if best is None:
-        return policies_differ(diagnosis)
-    (found,) = (one for one in regret.compared(pairs) if one.learner == best)
-    baseline = found.reference
-    saved, total = regret.saved(best, baseline), regret.of(baseline).mean
+        return policies_differ(found)
+    (compared,) = (one for one in found.compared(pairs) if one.learner == best)
+    baseline = compared.reference
+    saved, total = found.saved(best, baseline), found.regret(baseline).mean
     return WarmStart(
         learner=best,
         baseline=baseline,
         saved=saved,
-        corrected=found.corrected,
+        corrected=compared.corrected,
         share=saved.mean / total if total > 0 else 0.0,
-        regularization=diagnosis.recording.regularization(best),
-        baseline_regularization=diagnosis.recording.regularization(baseline),
+        regularization=found.regularization(best),
+        baseline_regularization=found.regularization(baseline),
     )
 
 
-def answers(diagnosis: Diagnosis) -> list[Answer]:
-    """Whether a warm start reduces regret, for which learner nothing is known, which is best."""
-    whether, unknown = warm_start(diagnosis), policies_differ(diagnosis)
-    others = [None if unknown == whether else unknown, choice(diagnosis)]
-    return [whether or NothingToCompare(), *(one for one in others if one is not None)]
-
-
-def policies_differ(diagnosis: Diagnosis) -> PoliciesDiffer | None:
+def policies_differ(found: Diagnosis) -> PoliciesDiffer | None:
     """Says that the best learner has no baseline; None if it has one."""
-    learners, regret = diagnosis.learners, diagnosis.regret
-    best, cold = regret.best(learners.learned), regret.best(learners.from_zero)
-    if best is None or cold is None or learners.baseline(best) is not None:
+    best, cold = found.best(found.learned), found.best(found.from_zero)
+    if best is None or cold is None or found.baseline(best) is not None:
         return None
     return PoliciesDiffer(
         learner=best,
-        policy=diagnosis.recording.policy(best),
+        policy=found.policy(best),
         cold=cold,
-        cold_policy=diagnosis.recording.policy(cold),
-        saved=regret.saved(best, cold),
+        cold_policy=found.policy(cold),
+        saved=found.saved(best, cold),
     )
 
 
-def choice(diagnosis: Diagnosis) -> Choice | None:
+def choice(found: Diagnosis) -> Choice | None:
     """Which is best. None unless two learn their bias, or one does and one agent has no prior."""
-    regret = diagnosis.regret
     among = sorted(
-        [*diagnosis.learners.learned, *diagnosis.learners.agents],
-        key=lambda name: (regret.of(name).mean, name),
+        [*found.learned, *found.agents], key=lambda name: (found.regret(name).mean, name)
     )
     if len(among) < 2:
         return None
     best, second = among[:2]
-    difference = regret.saved(best, second)
-    return Choice(best=best, second=second, difference=difference, among=among)
+    return Choice(best=best, second=second, difference=found.saved(best, second), among=among)
 
 
-def reasons(diagnosis: Diagnosis) -> Iterator[Reason]:
+def reasons(found: Diagnosis) -> Iterator[Reason]:
     """The variance of tasks, their directions, the errors of biases; and linearity if it fails."""
-    if np.isfinite(diagnosis.tasks.ratio.mean):
-        yield VarianceRatio(ratio=diagnosis.tasks.ratio)
-    for name in diagnosis.learners.learned:
-        shared = _shared_directions(diagnosis, name)
-        if shared is not None:
-            yield shared
-        terms = diagnosis.bias.terms(name)
+    if np.isfinite(found.variance_ratio.mean):
+        yield VarianceRatio(ratio=found.variance_ratio)
+    for name in found.learned:
+        # NaN if the prior does not say, 0 if tasks differ along all directions.
+        ranks = found.dataset["directions"].sel(learner=name).to_numpy()
+        numbers, counts = np.unique(ranks, return_counts=True)
+        most = int(np.argmax(counts))
+        if not np.isnan(ranks).any() and numbers[most]:
+            yield SharedDirections(
+                learner=name,
+                directions=int(numbers[most]),
+                agreeing=int(counts[most]),
+                replications=len(ranks),
+            )
+        terms = found.error_terms(name)
         if terms is not None:
             squares = {term: float(square.mean()) for term, square in terms.squares().items()}
             largest = max(squares, key=lambda term: squares[term])
             yield LargestTerm(
                 learner=name,
-                n_tasks=diagnosis.recording.n_tasks - 1,
+                n_tasks=found.n_tasks - 1,
                 error=float((terms.total**2).sum(-1).mean()),
                 term=largest,
                 square=squares[largest],
             )
-    if diagnosis.tasks.unexplained > 0:
-        yield Nonlinearity(unexplained=diagnosis.tasks.unexplained)
+    if found.unexplained > 0:
+        yield Nonlinearity(unexplained=found.unexplained)
 
 
-def _shared_directions(diagnosis: Diagnosis, name: str) -> SharedDirections | None:
-    """None if the prior does not say, or if tasks differ along all directions."""
-    found = diagnosis.recording.directions(name)
-    if found is None:
-        return None
-    numbers, counts = np.unique(found, return_counts=True)
-    most = int(np.argmax(counts))
-    if not numbers[most]:
-        return None
-    return SharedDirections(
-        learner=name,
-        directions=int(numbers[most]),
-        agreeing=int(counts[most]),
-        replications=len(found),
-    )
-
-
-def plain(diagnosis: Diagnosis) -> dict[str, object]:
+def plain(found: Diagnosis) -> dict[str, object]:
     """All answers as a JSON table; a missing answer, or a number that is not finite, is null."""
     table: dict[str, object] = {
         "learners": [
             {
                 "learner": name,
-                "regularization": diagnosis.recording.regularization(name),
-                "regret": asdict(diagnosis.regret.of(name)),
+                "regularization": found.regularization(name),
+                "regret": asdict(found.regret(name)),
             }
-            for name in diagnosis.learners.names
-        ]
-        + [
-            {
-                "learner": name,
-                "regularization": None,
-                "regret": asdict(diagnosis.regret.of(name)),
-            }
-            for name in diagnosis.learners.agents
+            for name in [*found.learners, *found.agents]
         ],
-        "warm_start": _table(warm_start(diagnosis)),
-        "policies_differ": _table(policies_differ(diagnosis)),
-        "best": _table(choice(diagnosis)),
-        "reasons": [_table(reason) for reason in reasons(diagnosis)],
+        "warm_start": _table(warm_start(found)),
+        "policies_differ": _table(policies_differ(found)),
+        "best": _table(choice(found)),
+        "reasons": [_table(reason) for reason in reasons(found)],
     }
     return finite(table)
 

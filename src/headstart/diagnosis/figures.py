@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from headstart import theory
 from headstart.diagnosis.diagnosis import Diagnosis
 from headstart.plotting import style as plots
 from headstart.plotting.curves import band
@@ -33,11 +34,11 @@ def plot(diagnosis: Diagnosis, folder: Path) -> None:
 
 def plot_regret(axes: Axes, diagnosis: Diagnosis) -> None:
     """Cumulative regret on late tasks and Lemma 2's bound, on a logarithmic scale."""
-    horizon, regret = diagnosis.recording.horizon, diagnosis.regret
+    horizon = diagnosis.horizon
     rounds = np.arange(1, horizon + 1)
-    for name in (*diagnosis.learners.names, *diagnosis.learners.agents):
-        band(axes, rounds, regret.cumulative(name), name, _style(diagnosis, name), least=1e-3)
-    every = [[regret.bound(name, int(t)) for t in rounds] for name in diagnosis.learners.names]
+    for name in (*diagnosis.learners, *diagnosis.agents):
+        band(axes, rounds, diagnosis.cumulative(name), name, _style(diagnosis, name), least=1e-3)
+    every = [[diagnosis.bound(name, int(t)) for t in rounds] for name in diagnosis.learners]
     totals = [[bound.total for bound in one if bound is not None] for one in every if one[0]]
     if totals:
         # On this axis the bounds of several learners look like one line, so they are shown as a
@@ -46,7 +47,7 @@ def plot_regret(axes: Axes, diagnosis: Diagnosis) -> None:
         axes.fill_between(rounds, *ends, color=plots.GREY, alpha=0.35, linewidth=0)
         for end, label in zip(ends, ("Lemma 2's bounds, least to largest", None), strict=True):
             axes.plot(rounds, end, color=plots.GREY, linewidth=0.8, label=label)
-    trivial = regret.trivial_bound * rounds / horizon
+    trivial = diagnosis.trivial_bound * rounds / horizon
     dots: dict[str, Any] = {"color": "black", "linestyle": (0, (1, 1.5)), "linewidth": 1.0}
     axes.plot(rounds, trivial, label="2B per round: no theorem", **dots)
     axes.set_yscale("log")
@@ -58,22 +59,22 @@ def plot_regret(axes: Axes, diagnosis: Diagnosis) -> None:
 
 def _style(diagnosis: Diagnosis, name: str) -> Mapping[str, Any]:
     """A learner's colour and dashes, the same in all figures of its study."""
-    return plots.style(name, diagnosis.recording.study_learners)
+    return plots.style(name, diagnosis.study_learners)
 
 
 def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
     """ε_N against the number of completed tasks, also if tasks were known exactly."""
-    learners, n_tasks = diagnosis.learners, diagnosis.recording.n_tasks
+    n_tasks = diagnosis.n_tasks
     completed = np.arange(n_tasks)
     # An Oracle has no error, and without a role a bias changes nothing; but the panel of regrets
     # shares this legend.
-    with_error = {*learners.from_zero, *learners.learned}
-    for name in learners.names:
+    with_error = {*diagnosis.from_zero, *diagnosis.learned}
+    for name in diagnosis.learners:
         error = np.full((1, n_tasks), np.nan)
         if name in with_error:
-            error = diagnosis.recording.independent(diagnosis.bias.of(name))
+            error = diagnosis.independent(diagnosis.error(name))
         band(axes, completed, error, name, _style(diagnosis, name), least=0.0)
-    sampling = diagnosis.bias.sampling.mean(0)
+    sampling = diagnosis.sampling_error.mean(0)
     if sampling.max() > 0:
         axes.plot(completed[1:], sampling[:-1], label="error if tasks were known exactly", **_KNOWN)
     axes.set_yscale("log")
@@ -86,10 +87,10 @@ def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
 
 def plot_alignment(axes: Axes, diagnosis: Diagnosis) -> None:
     """The mean of σ_max(V_j Ṽ⁺) for every task."""
-    tasks = np.arange(1, diagnosis.recording.n_tasks + 1)
-    for name in diagnosis.learners.names:
-        misalignment = diagnosis.recording.independent(diagnosis.alignment.misalignment(name))
-        band(axes, tasks, misalignment, name, _style(diagnosis, name))
+    tasks = np.arange(1, diagnosis.n_tasks + 1)
+    for name in diagnosis.learners:
+        misalignment = theory.misalignment(diagnosis.of(name, "gram"))
+        band(axes, tasks, diagnosis.independent(misalignment), name, _style(diagnosis, name))
     axes.axhline(1.0 / len(tasks), color=plots.GREY, linewidth=0.8)
     axes.annotate(
         "1/n: aligned",
@@ -109,21 +110,21 @@ def plot_alignment(axes: Axes, diagnosis: Diagnosis) -> None:
 
 def plot_coverage(axes: Axes, diagnosis: Diagnosis) -> None:
     """The share of tasks whose parameter was outside a confidence set, up to each round."""
-    sets, names = diagnosis.confidence_sets, diagnosis.learners.names
-    rounds = np.arange(diagnosis.recording.horizon + 1)
+    names = diagnosis.learners
+    rounds = np.arange(diagnosis.horizon + 1)
     # A share is a step function, and visible at 0.
     steps: dict[str, Any] = {"drawstyle": "steps-post", "clip_on": False}
     for name in names:
-        share = sets.share_outside(name, "as played")
+        share = diagnosis.share_outside(name, "as played")
         if share is not None:
             axes.plot(rounds, share, label=name, **_style(diagnosis, name), **steps)
     for confidence_set, style in _SET_STYLES.items():
-        of_learners = [sets.share_outside(name, confidence_set) for name in names]
+        of_learners = [diagnosis.share_outside(name, confidence_set) for name in names]
         shares = [share for share in of_learners if share is not None]
         if shares:
             label = f"{confidence_set}, worst learner"
             axes.plot(rounds, np.max(shares, axis=0), label=label, **style, **steps)
-    delta = sets.failure_probability
+    delta = float(diagnosis.dataset.attrs["failure_probability"])
     axes.axhline(delta, color="black", linestyle=(0, (1, 1.5)), linewidth=0.8)
     axes.annotate(
         f"δ = {delta:.3g}", (rounds[-1], delta), (-2, 3), textcoords="offset points", ha="right"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from headstart import theory
 from headstart.diagnosis import figures
 from headstart.diagnosis.answers import answers, reasons
 from headstart.diagnosis.diagnosis import Diagnosis, RegularizationRule
@@ -55,25 +56,24 @@ def _answers(diagnosis: Diagnosis) -> Iterator[Block]:
 
 
 def _study(diagnosis: Diagnosis) -> str:
-    recording, facts = diagnosis.recording, diagnosis.dataset.attrs
+    facts = diagnosis.dataset.attrs
     rule = f", {facts['rule']}" if "rule" in facts else ""
     return (
-        f"{facts.get('environment', 'An environment')}{rule}, {recording.n_tasks} tasks of "
-        f"{recording.horizon} rounds, {recording.counted}, seed "
+        f"{facts.get('environment', 'An environment')}{rule}, {diagnosis.n_tasks} tasks of "
+        f"{diagnosis.horizon} rounds, {diagnosis.counted}, seed "
         f"{facts.get('seed')}. Regret is per task, over the last "
-        f"{recording.n_tasks - recording.late.start} tasks. Brackets are 95 % intervals."
+        f"{diagnosis.n_tasks - diagnosis.late.start} tasks. Brackets are 95 % intervals."
     )
 
 
 def _regret(diagnosis: Diagnosis) -> Iterator[Block]:
     yield Picture("regret-and-error", "Regret and its bound, and the error of the bias.")
-    measured, learners = diagnosis.regret, diagnosis.learners
     rows, violated = [], {}
-    for name in learners.names:
-        regret, bound = measured.of(name), measured.bound(name)
-        zero = None if name in learners.from_zero else learners.baseline(name)
-        saved = "–" if zero is None else f"{measured.saved(name, zero):.2f}"
-        value = diagnosis.recording.regularization(name)
+    for name in diagnosis.learners:
+        regret, bound = diagnosis.regret(name), diagnosis.bound(name)
+        zero = None if name in diagnosis.from_zero else diagnosis.baseline(name)
+        saved = "–" if zero is None else f"{diagnosis.saved(name, zero):.2f}"
+        value = diagnosis.regularization(name)
         ridge = "–" if value is None else f"{value:.3g}"
         cells = [name, ridge, f"{regret:.2f}", saved, "–" if zero is None else zero]
         if bound is None:
@@ -83,14 +83,14 @@ def _regret(diagnosis: Diagnosis) -> Iterator[Block]:
             cells += [f"{bound.total:.0f}", ratio]
             violated.update(dict.fromkeys(bound.violated))
         rows.append(cells)
-    rows += [[name, "–", f"{measured.of(name):.2f}", *"––––"] for name in learners.agents]
+    rows += [[name, "–", f"{diagnosis.regret(name):.2f}", *"––––"] for name in diagnosis.agents]
     yield Table(
         ["learner", "λ", "regret", "saved", "against", "Lemma 2's bound", "bound / regret"],
         rows,
         frozenset({0, 4}),
     )
     yield Paragraph(
-        f"Without any theorem, regret is at most {measured.trivial_bound:.0f}. The bound is "
+        f"Without any theorem, regret is at most {diagnosis.trivial_bound:.0f}. The bound is "
         "for OFUL with Λ = λI and Theorem 1's radius, which depends on ‖h − w‖; a learner may use "
         "a smaller one. Other policies and learned Λ have no such bound (–). “Saved” compares "
         "with the learner that starts from zero with the same policy, if there is one. An agent "
@@ -102,8 +102,8 @@ def _regret(diagnosis: Diagnosis) -> Iterator[Block]:
 
 def _terms(diagnosis: Diagnosis) -> Iterator[Block]:
     rows = []
-    for name in diagnosis.learners.learned:
-        terms = diagnosis.bias.terms(name)
+    for name in diagnosis.learned:
+        terms = diagnosis.error_terms(name)
         if terms is not None:
             squares = [(terms.total**2).sum(-1), *terms.squares().values()]
             rows.append([name, *(f"{square.mean():.3g}" for square in squares)])
@@ -115,18 +115,18 @@ def _terms(diagnosis: Diagnosis) -> Iterator[Block]:
 
 def _alignment(diagnosis: Diagnosis) -> Iterator[Block]:
     yield Picture("alignment-and-coverage", "Misalignment by task, and confidence sets.")
-    measured = diagnosis.alignment
+    grams = {name: diagnosis.of(name, "gram") for name in diagnosis.learners}
     yield Table(
         ["learner", "largest σ_max", "off the shared basis", "least λ_min(V_j)", "ν_min"],
         [
             [
                 name,
-                f"{measured.misalignment(name).max(1).mean():.3f}",
-                f"{100 * measured.shared_basis(name).off_diagonal.mean():.1f} %",
-                f"{measured.smallest_eigenvalues(name).min(1).mean():.3g}",
-                f"{measured.smallest_global_eigenvalue(name).mean():.3g}",
+                f"{theory.misalignment(gram).max(1).mean():.3f}",
+                f"{100 * theory.shared_basis(gram).off_diagonal.mean():.1f} %",
+                f"{theory.smallest_eigenvalues(gram).min(1).mean():.3g}",
+                f"{theory.smallest_global_eigenvalue(gram).mean():.3g}",
             ]
-            for name in diagnosis.learners.names
+            for name, gram in grams.items()
         ],
     )
     yield Paragraph(
@@ -143,7 +143,7 @@ def _regularization(diagnosis: Diagnosis) -> Iterator[Block]:
                 f"{choice.value:.3g}",
                 "not played" if choice.regret is None else f"{choice.regret:.2f}",
             ]
-            for choice in diagnosis.regularization.choices
+            for choice in diagnosis.regularization_choices
         ],
     )
     policy = diagnosis.dataset.attrs.get("oracle_policy")

@@ -7,6 +7,7 @@ statistics and parameter. These are far larger, but follow from the study and it
 import json
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import xarray as xr
@@ -17,6 +18,7 @@ from headstart.interfaces import Environment
 from headstart.progress import Progress
 from headstart.studies.comparisons import playing
 from headstart.studies.digests import changed, sources
+from headstart.studies.folder import read_dataset
 from headstart.studies.results import at_best, measured, totals
 from headstart.studies.shards import build_agents, shard_seed
 from headstart.studies.study import Study
@@ -24,6 +26,29 @@ from headstart.studies.toml import from_toml
 
 # Enough for narrow intervals; more takes longer.
 _REPLICATIONS = 100
+
+
+def recording_of(
+    path: Path, *, regularization: float | None = None, progress: Progress | None = None
+) -> xr.Dataset:
+    """The recording in a file, or of the results in it or in `results.nc` of a study's folder."""
+    if path.suffix == ".toml":
+        raise ValueError(
+            f"{path} is a study, but a diagnosis needs its results: first `headstart run {path}`, "
+            "then give the folder that it names"
+        )
+    if not path.exists():
+        raise ValueError(f"no such study's folder or file of results: {path}")
+    file = path / "results.nc" if path.is_dir() else path
+    if not file.exists():
+        raise ValueError(
+            f"{path} has no results.nc: it is not a study's folder, or the run is not finished"
+        )
+    found = read_dataset(file)
+    is_recording = "gram" in found
+    return (
+        found if is_recording else replay(found, regularization=regularization, progress=progress)
+    )
 
 
 def replay(

@@ -303,7 +303,6 @@ class TaskRecord(Message):
     task: str
     control: bool
     start: Literal["warm", "control", "no prior"]  # what it started from
-    status: Literal["open", "finished"]
     opened: float
     last_used: float
     n_rewards: int  # that count; a pending decision counts as its default, if there is one
@@ -316,16 +315,21 @@ class TaskRecord(Message):
     about: list[float] | None
 
 
-class PriorVersion(Message):
-    """One version of the prior."""
+class PriorNumbers(Message):
+    """A prior in numbers: mean (d,), spread (d,), noise, and the tasks behind it."""
 
-    version: int
-    time: float
     mean: list[float]
     spread: list[float]
     noise_scale: float
     n_tasks: int
     effective_tasks: float
+
+
+class PriorVersion(PriorNumbers):
+    """One version of the prior."""
+
+    version: int
+    time: float
     source: str  # refresh, fit, withdrawal, erasure
 
 
@@ -336,18 +340,12 @@ class PriorView(PriorVersion):
     history: list[PriorVersion]
 
 
-class GuardrailView(Message):
-    """How warm tasks compare with the control in one metric.
+class Comparison(Message):
+    """Warm tasks against the control: the number and mean of each, and the difference.
 
-    Each task counts with its mean over its first rounds, where rewards have the metric. The
-    interval of the difference holds with 95 % at all looks together. "broken": all of it is worse
-    than the margin; "holds": none of it is. None: not known yet.
+    The interval of the difference holds with 95 % at all looks together. None: not known yet.
     """
 
-    name: str
-    worse: Literal["higher", "lower"]
-    margin: float
-    status: Literal["broken", "holds", "unclear"]
     warm_tasks: int
     control_tasks: int
     warm_mean: float | None
@@ -355,6 +353,19 @@ class GuardrailView(Message):
     difference: float | None
     low: float | None
     high: float | None
+
+
+class GuardrailView(Comparison):
+    """How warm tasks compare with the control in one metric.
+
+    Each task counts with its mean over its first rounds, where rewards have the metric. "broken":
+    all of the interval is worse than the margin; "holds": none of it is.
+    """
+
+    name: str
+    worse: Literal["higher", "lower"]
+    margin: float
+    status: Literal["broken", "holds", "unclear"]
 
 
 class LeftOut(Message):
@@ -375,22 +386,14 @@ class GainDay(Message):
     high: float
 
 
-class Gain(Message):
+class Gain(Comparison):
     """How much more warm tasks earn per round than the control, over their first rounds.
 
-    It compares tasks that were opened when there was a prior and a control. The interval holds with
-    95 % at all looks together. None: not known yet.
+    It compares tasks that were opened when there was a prior and a control.
     """
 
     rounds: int  # of a task, at most
     control: Control  # what control tasks are served
-    warm_tasks: int
-    control_tasks: int
-    warm_mean: float | None
-    control_mean: float | None
-    difference: float | None
-    low: float | None
-    high: float | None
     control_share: float | None  # of the compared tasks
     ratio_p: float  # its p-value against the requested share, at all looks; wrong below 0.001
     left_out: LeftOut
@@ -578,16 +581,6 @@ class LogSummary(Message):
     far_apart: list[str]  # features whose size is far from the others'
     set_aside: SetAside | None = None  # None: a dry run, which compares no tasks
     encoded: bool = False  # whether the features are columns of a schema
-
-
-class PriorNumbers(Message):
-    """A prior in numbers: mean (d,), spread (d,), noise, and the tasks behind it."""
-
-    mean: list[float]
-    spread: list[float]
-    noise_scale: float
-    n_tasks: int
-    effective_tasks: float
 
 
 class FitReport(Message, tag_field="kind", tag="fit"):

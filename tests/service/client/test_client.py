@@ -82,10 +82,8 @@ def test_every_method_has_a_typed_answer(client: Client, fake: FakeService) -> N
     assert news.reward(answer.id, 1.0, weight=0.5).outcome == "paid"
     assert news.observe("u", 1.0, features=np.ones(2)).outcome == "paid"
     assert news.erase("a/b") == 7
-    news.finish(17)
     assert news.prior(history=5).version == 5
     assert ("erase", "a/b") in fake.seen
-    assert ("finish", "17") in fake.seen
     news.delete()
     assert client.bandits() == []
 
@@ -298,6 +296,5 @@ def test_values_of_numpy_and_pandas_are_sent_as_what_they_are(
     assert not isinstance(paid, Problem)
     sent = msgspec.json.decode(bridge.sent[-1].content)
     assert (sent[0]["decision"], sent[0]["value"], sent[0]["weight"]) == (answer.id, 0.5, 1)
-    news.finish(np.int64(17))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="values of JSON, NumPy or pandas, got"):
         news.decide("u", {"a": {"x": object()}})

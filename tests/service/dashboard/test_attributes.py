@@ -3,7 +3,7 @@
 import numpy as np
 
 import headstart as hs
-from headstart.service.dashboard.attributes import Words, table
+from headstart.service.dashboard.attributes import Words
 
 FEATURES = hs.Features(
     item=[
@@ -50,9 +50,3 @@ def test_an_item_that_has_changed_since_is_not_used() -> None:
 def test_missing_attributes_are_no_part_of_a_decision() -> None:
     found = Words(FEATURES).groups(np.asarray(FEATURES.encode({})), {})
     assert [text for text, _ in found] == ["constant"]
-
-
-def test_the_schema_as_a_table() -> None:
-    rows = table(FEATURES)
-    assert [row["name"] for row in rows] == ["price", "brand", "maker", "device", "device × brand"]
-    assert [row["of"] for row in rows] == ["items", "items", "items", "context", "cross"]

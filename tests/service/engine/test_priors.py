@@ -145,18 +145,6 @@ def test_control_tasks_start_cold_and_teach(store: str) -> None:
             assert cold == answer.control
 
 
-def test_a_finished_task_goes_on(store: str) -> None:
-    with shop(store) as service:
-        play(service, ["ann"], 3, seed=5)
-        service.finish("shop", "ann").result(120)
-        assert service.task("shop", "ann").status == "finished"
-        play(service, ["ann"], 1, seed=6)
-        task = service.task("shop", "ann")
-        assert (task.status, task.n_rewards) == ("open", 4)
-        with pytest.raises(ServiceError, match="has no task 'bob'"):
-            service.finish("shop", "bob").result(120)
-
-
 def test_another_process_takes_over_the_prior(postgresql: str) -> None:
     with shop(postgresql) as one, shop(postgresql) as two:
         decided(two, "early")

@@ -127,60 +127,38 @@ def test_a_prior_that_was_refreshed_counts_every_task_once(store: str) -> None:
         assert largest_error(service) < 1e-12
 
 
-def test_a_discount_counts_decisions(store: str) -> None:
-    settings: dict[str, Any] = {**HOUR, "default_reward": 0.5, "discount": 0.9}
-    with shop(store, **settings) as service:
-        ids = [each.id for each in decided(service, *["ann"] * 6)]
-        assert paid(service, [ids[4]], 1.0) == ["paid"]
-        assert paid(service, [ids[1]], 2.0, weight=3.0) == ["paid"]
-        assert paid(service, [ids[0]], -1.0, weight=0.5) == ["paid"]
-        values, weights = np.array([-1.0, 2.0, 0.5, 0.5, 1.0, 0.5]), np.ones(6)
-        weights[:2] = 0.5, 3.0
-        weights *= 0.9 ** np.arange(5.0, -1.0, -1.0)
-        with service.database.reading() as connection:
-            table = schema.decisions
-            query = select(table.c.id, table.c.features)
-            features = dict(connection.execute(query).all())
-            state = connection.execute(select(schema.tasks.c.state)).scalar_one()
-        x = np.array([np.frombuffer(features[each]) for each in ids])
-        found = statistics_of(state, D)
-        np.testing.assert_allclose(found.gram, (weights[:, None] * x).T @ x, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(found.moment, (weights * values) @ x, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(found.count, weights.sum())
-        np.testing.assert_allclose(found.sum_of_squares, (weights * values**2).sum())
-
-
-def test_the_sums_are_those_of_the_decisions(store: str) -> None:
-    """Also of those that wait, so that early clicks alone are no rate of 1."""
+@pytest.mark.parametrize("default", [None, 0.0])
+def test_the_sums_are_those_of_the_decisions(store: str, default: float | None) -> None:
+    """With a default also of those that wait, so that early clicks alone are no rate of 1."""
     rng = np.random.default_rng(1)
-    settings: dict[str, Any] = {
-        "deadline_seconds": 3_600.0,
-        "default_reward": 0.0,
-        "control_share": 0.5,
-    }
+    settings: dict[str, Any] = {**HOUR, "default_reward": default, "control_share": 0.5}
     with shop(store, **settings) as service:
+        decided(service, "before")  # opened without a prior: it is not compared
         service.refresh("shop")
         waits: list[str] = []
         for _ in range(24):
             waits += [each.id for each in decided(service, *(f"u{i}" for i in range(10)))]
             for _ in range(3):
-                paid(service, [waits.pop(int(rng.integers(len(waits))))])
+                value = float(rng.normal()) if default is None else 1.0
+                paid(service, [waits.pop(int(rng.integers(len(waits))))], value)
             paid(service, [waits[0]], 0.0)
         check_sums(service)
-        with service.database.reading() as connection:
-            rate = select(func.sum(schema.rounds.c.sum) / func.sum(schema.rounds.c.n))
-            assert connection.execute(rate).scalar_one() == pytest.approx(72 / 240)
+        if default is not None:
+            with service.database.reading() as connection:
+                rate = select(func.sum(schema.rounds.c.sum) / func.sum(schema.rounds.c.n))
+                assert connection.execute(rate).scalar_one() == pytest.approx(72 / 240)
 
 
 def check_sums(service: Service) -> None:
+    """The sums of rounds and of tasks, by group, are those of the decisions."""
     with service.database.reading() as connection:
         table, tasks = schema.decisions, schema.tasks
         joined = select(tasks.c.id, tasks.c.control, table.c.round, table.c.value).join_from(
             table, tasks, tasks.c.id == table.c.task
         )
-        rows = connection.execute(joined).all()
+        rows = connection.execute(joined.where(tasks.c.name != "before")).all()
         for control in (False, True):
-            own = [row for row in rows if bool(row.control) == control]
+            own = [row for row in rows if row.round and bool(row.control) == control]
             for number in (1, 7, 24):
                 values = [row.value for row in own if row.round == number]
                 c = schema.rounds.c
@@ -193,11 +171,11 @@ def check_sums(service: Service) -> None:
                 np.mean([row.value for row in own if row.id == task and row.round <= 20])
                 for task in {row.id for row in own}
             ]
-            g = schema.gains.c
-            gains = select(func.sum(g.tasks), func.sum(g.sum), func.sum(g.squares))
-            sums = connection.execute(gains.where(g.control == int(control))).one()
-            expected = [len(means), float(np.sum(means)), float(np.sum(np.square(means)))]
-            found = [float(each or 0) for each in sums]
+            columns = [func.sum(each) for each in schema.gains.c if not each.primary_key]
+            sums = select(*columns).where(schema.gains.c.control == int(control))
+            n = len(means)
+            expected = [n, float(np.sum(means)), float(np.sum(np.square(means))), n * np.log(0.5)]
+            found = [float(each or 0) for each in connection.execute(sums).one()]
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 

@@ -4,7 +4,6 @@ import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
 from sqlalchemy import func, select
 from tests.service.engine.setting import Clock, D, content, decided, largest_error, paid, shop
@@ -128,48 +127,6 @@ def test_any_process_serves_any_task(postgresql: str) -> None:
         assert first.arms[0].mean == second.arms[0].mean
 
 
-def test_the_sums_are_those_of_the_decisions(store: str) -> None:
-    rng = np.random.default_rng(1)
-    with shop(store, control_share=0.5) as service:
-        (before,) = decided(service, "before")  # opened without a prior: it is not compared
-        paid(service, [before.id])
-        service.refresh("shop")
-        for _ in range(25):
-            answers = decided(service, *(f"u{i}" for i in range(12)))
-            for answer in answers:
-                paid(service, [answer.id], float(rng.normal()))
-        with service.database.reading() as connection:
-            table, tasks = schema.decisions, schema.tasks
-            joined = select(tasks.c.id, tasks.c.control, table.c.round, table.c.value).join_from(
-                table, tasks, tasks.c.id == table.c.task
-            )
-            rows = connection.execute(joined.where(tasks.c.name != "before")).all()
-            for control in (False, True):
-                own = [row for row in rows if bool(row.control) == control]
-                for number in (1, 7, 25):
-                    values = [row.value for row in own if row.round == number]
-                    found = _sums(connection, schema.rounds, control, round=number)
-                    expected = [len(values), sum(values), sum(v * v for v in values)]
-                    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-                means = [
-                    np.mean([row.value for row in own if row.id == task and row.round <= 20])
-                    for task in {row.id for row in own}
-                ]
-                found = _sums(connection, schema.gains, control)
-                n = len(means)
-                expected = [n, np.sum(means), np.sum(np.square(means)), n * np.log(0.5)]
-                np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-
-
-def _sums(connection: object, table: object, control: bool, **keys: int) -> list[float]:
-    columns = [column for column in table.c if not column.primary_key]  # type: ignore[attr-defined]
-    query = select(*(func.sum(column) for column in columns))
-    query = query.where(table.c.control == int(control))  # type: ignore[attr-defined]
-    for name, value in keys.items():
-        query = query.where(table.c[name] == value)  # type: ignore[attr-defined]
-    return [float(each or 0) for each in connection.execute(query).one()]  # type: ignore[attr-defined]
-
-
 def test_features_of_another_size_never_enter(store: str) -> None:
     with shop(store) as service:
         (answer,) = service.observe(
@@ -258,13 +215,3 @@ def test_a_key_of_a_decision_is_not_one_of_an_observation(store: str) -> None:
         assert refused.problem.status == 409
         assert "idempotency_key 'k' was used for another request" in str(refused)
         assert isinstance(learned, ObservationAnswer)
-
-
-def test_a_correction_without_a_weight_keeps_it(store: str) -> None:
-    with shop(store) as service:
-        (one,) = (each.id for each in decided(service, "ann"))
-        assert paid(service, [one], 1.0, weight=2.5) == ["paid"]
-        assert paid(service, [one], 0.5, correction=True) == ["paid"]
-        assert service.decision("shop", one).weight == 2.5
-        assert paid(service, [one], 0.5, correction=True, weight=1.0) == ["paid"]
-        assert service.decision("shop", one).weight == 1.0

@@ -105,10 +105,6 @@ class FakeService:
             bandit, [ObservationAnswer(id="o", outcome=Outcome.PAID)] * len(requests)
         )
 
-    def finish(self, bandit: str, task: str) -> Future[None]:
-        self.seen.append(("finish", task))
-        return self._later(bandit, None)
-
     def erase(self, bandit: str, task: str) -> int:
         self.seen.append(("erase", task))
         return 7

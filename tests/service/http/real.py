@@ -47,7 +47,7 @@ def serving(
 KEPT = (
     schema.bandits.c["id", "name", "configuration", "catalogue_version"],
     schema.items.c["bandit", "item", "features", "tags"],
-    schema.tasks.c["id", "name", "status", "n_rewards", "reward_sum"],
+    schema.tasks.c["id", "name", "n_rewards", "reward_sum"],
     schema.decisions.c["id", "arm", "status", "value", "weight"],
     schema.idempotency.c["bandit", "key", "answer"],
     schema.keys.c["id", "revoked"],

@@ -51,7 +51,7 @@ def test_answers_of_requests_sent_together_come_in_their_order(connection: socke
 def test_head_and_204_are_complete_without_a_body(connection: socket.socket) -> None:
     connection.sendall(
         b"HEAD /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"
-        b"POST /v1/bandits/news/tasks/u/finish HTTP/1.1\r\nhost: localhost\r\n"
+        b"DELETE /v1/bandits/news HTTP/1.1\r\nhost: localhost\r\n"
         b"connection: close\r\n\r\n"
     )
     text = whole(connection)

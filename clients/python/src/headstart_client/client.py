@@ -377,10 +377,6 @@ class AsyncBandit:
         """What is known of a task."""
         return await self.call(TaskRecord, "GET", "tasks", name)
 
-    async def finish(self, task: Task) -> None:
-        """Finish a task; rarely needed."""
-        await self.call(NoneType, "POST", "tasks", task, "finish")
-
     async def erase(self, task: Task) -> int:
         """Erase a task, from the prior too. Returns the version of the prior without it."""
         return (await self.call(Erased, "DELETE", "tasks", task, once=True)).prior_version

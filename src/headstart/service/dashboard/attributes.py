@@ -1,4 +1,4 @@
-"""Attributes in words: what the columns of a schema stand for, and the schema itself."""
+"""Attributes in words: what the columns of a schema stand for."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from headstart.arrays import Floats
-from headstart.features import Category, Features, Number, Tags
+from headstart.features import Category, Features, Tags
 from headstart.features.attributes import Attribute
+from headstart.features.schema import CROSS_COLUMNS
 from headstart.service.dashboard.formats import number
 
 _TIMES = " × "
 _SHOWN_LEVELS = 3  # of those that share a column
-_PARTS = {"item": "items", "context": "context", "about": "tasks"}
 
 
 class Words:
@@ -27,9 +27,9 @@ class Words:
             texts += alone[attribute.name]
         for left, right in schema.cross:
             both = [f"{a}{_TIMES}{b}" for a in alone[left] for b in alone[right]]
-            if len(both) > schema.buckets:
+            if len(both) > CROSS_COLUMNS:
                 start = len(texts)
-                both = [name.replace("#", " #") for name in columns[start : start + schema.buckets]]
+                both = [name.replace("#", " #") for name in columns[start : start + CROSS_COLUMNS]]
             texts += both
         self.columns = [*texts, columns[-1]]  # (d,)
         self._groups = np.array(schema.groups)
@@ -94,31 +94,3 @@ def _shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}" if abs(value) < 1e6 else number(value)
     return str(value)[:80]
-
-
-def table(schema: Features) -> list[dict[str, str]]:
-    """A schema as rows: each attribute, what it is of, and what becomes of it."""
-    rows = [
-        {"name": one.name, "of": words, "kind": one.kind, "columns": _becomes(one)}
-        for part, words in _PARTS.items()
-        for one in getattr(schema, part)
-    ]
-    sizes = np.bincount(schema.groups)
-    crosses = zip(schema.group_names, sizes.tolist(), strict=True)
-    return rows + [
-        {"name": name, "of": "cross", "kind": "products", "columns": f"{n} columns"}
-        for name, n in crosses
-        if _TIMES in name
-    ]
-
-
-def _becomes(attribute: Attribute) -> str:
-    if isinstance(attribute, Number) and len(attribute.columns) == 1:
-        logarithm = "logarithm, " if attribute.log else ""
-        return f"{logarithm}mean {number(attribute.mean)}, scale {number(attribute.scale)}"
-    n = len(attribute.columns)
-    if isinstance(attribute, Category | Tags):
-        if attribute.levels is None:
-            return f"levels hashed into {attribute.buckets} columns"
-        return f"{len(attribute.levels)} levels and others"
-    return "1 column" if n == 1 else f"{n} columns"

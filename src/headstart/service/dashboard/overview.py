@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from headstart.arrays import Floats
 from headstart.intervals import Interval, Moments
 from headstart.intervals import rate as interval_of_mean
-from headstart.service.dashboard import attributes, charts, page
+from headstart.service.dashboard import charts, page
 from headstart.service.dashboard.formats import (
     MISSING,
     count,
@@ -27,7 +27,14 @@ from headstart.service.dashboard.formats import (
 from headstart.service.dashboard.page import link
 from headstart.service.engine.service import Service
 from headstart.service.engine.views import MISMATCH, gain_view, shadow_view
-from headstart.service.messages import BanditConfiguration, Gain, GuardrailView, LeftOut, ShadowView
+from headstart.service.messages import (
+    BanditConfiguration,
+    Comparison,
+    Gain,
+    GuardrailView,
+    LeftOut,
+    ShadowView,
+)
 from headstart.service.store import decisions, sums
 from headstart.service.store.bandits import BanditRow
 
@@ -67,9 +74,7 @@ def overview(service: Service, request: Request) -> Response:
             **_recent(connection, bandit, now),
             "window": window,
             "windows": page.WINDOWS.values(),
-            "attributes": [] if bandit.schema is None else attributes.table(bandit.schema),
             "settings": settings_of(bandit.configuration),
-            "dimension": bandit.dimension,
         }
 
     return page.bandit_page(service, request, "overview", "overview.html", gather, live=window.live)
@@ -89,7 +94,7 @@ def switch_over(service: Service, form: dict[str, str]) -> Response:
     return RedirectResponse(link("/", bandit=bandit, notice="switched"), 303)
 
 
-def interval_of(view: Gain | GuardrailView) -> Interval | None:
+def interval_of(view: Comparison) -> Interval | None:
     """The interval of a difference, if it is known."""
     if view.difference is None or view.low is None or view.high is None:
         return None

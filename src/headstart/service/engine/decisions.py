@@ -17,10 +17,9 @@ from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.contexts import Shown, Told, new_of, told
 from headstart.service.engine.idempotency import Keys
 from headstart.service.engine.tasks import (
-    by_names,
     close_all,
+    find_or_open,
     know_all,
-    open_all,
     write_learned,
 )
 from headstart.service.engine.transaction import Transaction
@@ -173,23 +172,17 @@ def _find_tasks(
     answers: list[DecisionAnswer | ServiceError | None],
 ) -> list[TaskEntry]:
     """Find or open the tasks of requests. Returns the opened ones."""
-    names = {choice.task for choice in wanted}
     # Tasks that learn a default with their decisions will change.
     lock = bandit.model.settings.default_reward is not None
-    found: dict[str, TaskEntry | ServiceError] = {**by_names(transaction, bandit, names, lock=lock)}
-    new: dict[str, Floats | None] = {}
-    for choice in wanted:
-        if choice.task not in found and (choice.task not in new or new[choice.task] is None):
-            new[choice.task] = choice.told.about
-    found |= open_all(transaction, bandit, new)
+    asked = [(choice.task, choice.told.about) for choice in wanted]
+    found, opened = find_or_open(transaction, bandit, asked, lock=lock)
     for choice in wanted:
         task = found[choice.task]
         if isinstance(task, ServiceError):
             answers[choice.place] = task
         else:
             choice.entry = task
-    opened = (found[name] for name in new)
-    return [task for task in opened if isinstance(task, TaskEntry) and task.is_new]
+    return opened
 
 
 def _complete(bandit: Bandit, wanted: Sequence[_Choice]) -> None:

@@ -15,10 +15,9 @@ from headstart.service.engine.contexts import Told, features_of, new_of, told
 from headstart.service.engine.decisions import new_ids
 from headstart.service.engine.idempotency import Keys
 from headstart.service.engine.tasks import (
-    by_names,
     close_all,
+    find_or_open,
     know_all,
-    open_all,
     write_learned,
 )
 from headstart.service.engine.transaction import Transaction
@@ -40,15 +39,12 @@ def observe(
     """Learn observations in order; each is stored as a decision that was paid at once."""
     keys = Keys(transaction, bandit, requests, ObservationAnswer)
     tells = [_told(bandit, each) for each in requests]
-    tasks = _tasks(
-        transaction,
-        bandit,
-        [
-            (each, tell)
-            for each, tell in zip(requests, tells, strict=True)
-            if isinstance(tell, Told) and keys.answer(each) is None
-        ],
-    )
+    asked = [
+        (str(each.task), tell.about)
+        for each, tell in zip(requests, tells, strict=True)
+        if isinstance(tell, Told) and keys.answer(each) is None
+    ]
+    tasks, opened = find_or_open(transaction, bandit, asked, lock=True)
     told_of: list[tuple[TaskEntry, Told]] = []
     learned: dict[int, TaskEntry] = {}
     rows: list[dict[str, Any]] = []
@@ -91,8 +87,7 @@ def observe(
     write_learned(transaction, bandit, list(learned.values()))
     know_all(transaction, bandit, new_of(told_of).values())
     keys.write()
-    unused = (task for task in tasks.values() if isinstance(task, TaskEntry) and task.is_new)
-    close_all(transaction, bandit, [task for task in unused if task.id not in learned])
+    close_all(transaction, bandit, [task for task in opened if task.id not in learned])
     return answers
 
 
@@ -103,19 +98,6 @@ def _told(bandit: Bandit, request: ObservationRequest) -> Told | ServiceError:
         return told(bandit, request)
     except ServiceError as error:
         return error
-
-
-def _tasks(
-    transaction: Transaction, bandit: Bandit, requests: Sequence[tuple[ObservationRequest, Told]]
-) -> dict[str, TaskEntry | ServiceError]:
-    names = {str(each.task) for each, _ in requests}
-    found: dict[str, TaskEntry | ServiceError] = {**by_names(transaction, bandit, names, lock=True)}
-    new: dict[str, Floats | None] = {}
-    for each, tell in requests:
-        name = str(each.task)
-        if name not in found and new.get(name) is None:
-            new[name] = tell.about
-    return found | open_all(transaction, bandit, new)
 
 
 def _features(bandit: Bandit, request: ObservationRequest, task: TaskEntry, tell: Told) -> Floats:

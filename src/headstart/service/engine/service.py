@@ -225,10 +225,6 @@ class Service:
         """Learn the rewards of choices made elsewhere, in order."""
         return self._committer.submit(Work("observe", bandit, requests))
 
-    def finish(self, bandit: str, task: str) -> "Future[None]":
-        """Note that a task is finished."""
-        return self._submit(lambda t: tasks.finish(t, self._registry.get(t, bandit), task))
-
     def erase(self, bandit: str, task: str) -> int:
         """Erase a task, from the prior too. Returns the version of the prior without it."""
         if self._do(lambda t: tasks.erase(t, self._registry.get(t, bandit), task)):

@@ -1,7 +1,7 @@
-"""Tasks of a transaction: found in memory or in the store, opened, finished or erased."""
+"""Tasks of a transaction: found in memory or in the store, opened or erased."""
 
 import random
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, case, delete, insert, select, text, update
@@ -22,7 +22,6 @@ from headstart.service.store.schema import tasks as table
 from headstart.service.store.tasks import KEPT, TaskEntry
 
 _LEARNED = (
-    "status",
     "last_used",
     "n_rewards",
     "reward_sum",
@@ -145,7 +144,6 @@ def open_all(
             name=name,
             control=control,
             against=_against(bandit),
-            status=schema.OPEN,
             version=0,
             n_rewards=0,
             reward_sum=0.0,
@@ -160,6 +158,25 @@ def open_all(
         bandit.rows(task).open(number, about)
         opened[name] = task
     return _stored(transaction, bandit, opened)
+
+
+def find_or_open(
+    transaction: Transaction,
+    bandit: Bandit,
+    asked: Sequence[tuple[str, Floats | None]],
+    *,
+    lock: bool,
+) -> tuple[dict[str, TaskEntry | ServiceError], list[TaskEntry]]:
+    """Tasks by name, and those of them that were opened, with what is first said to be known."""
+    names = {name for name, _ in asked}
+    found: dict[str, TaskEntry | ServiceError] = {**by_names(transaction, bandit, names, lock=lock)}
+    new: dict[str, Floats | None] = {}
+    for name, about in asked:
+        if name not in found and new.get(name) is None:
+            new[name] = about
+    found |= open_all(transaction, bandit, new)
+    opened = (found[name] for name in new)
+    return found, [task for task in opened if isinstance(task, TaskEntry) and task.is_new]
 
 
 def _control_share(bandit: Bandit) -> float:
@@ -285,11 +302,9 @@ def write_learned(transaction: Transaction, bandit: Bandit, tasks: Collection[Ta
     rows = []
     for task in tasks:
         task.version += 1
-        task.status = schema.OPEN
         rows.append(
             (
                 task.id,
-                task.status,
                 transaction.now,
                 task.n_rewards,
                 task.reward_sum,
@@ -302,17 +317,6 @@ def write_learned(transaction: Transaction, bandit: Bandit, tasks: Collection[Ta
             )
         )
     _CHANGE.execute(transaction.connection, rows)
-
-
-def finish(transaction: Transaction, bandit: Bandit, name: str) -> None:
-    """Note that a task is finished; it continues when it comes back."""
-    entry = by_names(transaction, bandit, [name], lock=True).get(name)
-    if entry is None:
-        raise not_found(f"bandit {bandit.name!r} has no task {name!r}")
-    transaction.touch(bandit, [entry])
-    entry.status = schema.FINISHED
-    statement = update(table).where(table.c.id == entry.id).values(status=schema.FINISHED)
-    transaction.connection.execute(statement)
 
 
 def erase(transaction: Transaction, bandit: Bandit, name: str) -> bool:

@@ -1,8 +1,9 @@
 """Records: what is known of a task, and of the prior, as messages."""
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
+import msgspec
 import numpy as np
 from sqlalchemy import Connection
 
@@ -17,6 +18,7 @@ from headstart.intervals import (
 )
 from headstart.live.stored import Model, StoredMemory, StoredTasks
 from headstart.service.messages import (
+    Comparison,
     Gain,
     GainDay,
     Guardrail,
@@ -49,7 +51,6 @@ def task_record(connection: Connection, bandit: BanditRow, model: Model, name: s
         task=row.name,
         control=row.control,
         start=row.start,
-        status=row.status,
         opened=row.opened,
         last_used=row.last_used,
         n_rewards=row.n_rewards,
@@ -126,13 +127,7 @@ def gain_view(connection: Connection, bandit: BanditRow) -> Gain:
     return Gain(
         rounds=COMPARED_ROUNDS,
         control=bandit.configuration.control,
-        warm_tasks=warm.n,
-        control_tasks=control.n,
-        warm_mean=_known(warm.mean),
-        control_mean=_known(control.mean),
-        difference=_known(difference.mean),
-        low=_known(difference.low),
-        high=_known(difference.high),
+        **_compared(warm, control, difference),
         control_share=control.n / n if n else None,
         ratio_p=ratio_doubt(compared),
         left_out=LeftOut(**compared.left_out),
@@ -141,6 +136,20 @@ def gain_view(connection: Connection, bandit: BanditRow) -> Gain:
         days=_course(compared),
         guardrails=guardrail_views(connection, bandit),
     )
+
+
+def _compared(warm: Moments, control: Moments, difference: Interval) -> dict[str, Any]:
+    """The fields of a `Comparison`."""
+    compared = Comparison(
+        warm_tasks=warm.n,
+        control_tasks=control.n,
+        warm_mean=_known(warm.mean),
+        control_mean=_known(control.mean),
+        difference=_known(difference.mean),
+        low=_known(difference.low),
+        high=_known(difference.high),
+    )
+    return msgspec.structs.asdict(compared)
 
 
 def _course(compared: Compared) -> list[GainDay]:
@@ -174,13 +183,7 @@ def _guardrail(guardrail: Guardrail, warm: Moments, control: Moments) -> Guardra
         status=_status(
             difference if guardrail.worse == "higher" else -difference, guardrail.margin
         ),
-        warm_tasks=warm.n,
-        control_tasks=control.n,
-        warm_mean=_known(warm.mean),
-        control_mean=_known(control.mean),
-        difference=_known(difference.mean),
-        low=_known(difference.low),
-        high=_known(difference.high),
+        **_compared(warm, control, difference),
     )
 
 

@@ -325,13 +325,10 @@ class Application:
             raise _no_jobs()
         resources = {name: self._resources[name] for name in route.resources}
         call = partial(route.function, **resources, **arguments)
-        if route.waits:
-            answer = await self._completions.wait(call())
-        else:
-            pool = self._reading if route.method == "GET" else self._changing
-            pool = self._probing if route.path in PROBES else pool
-            context = contextvars.copy_context()
-            answer = await asyncio.get_running_loop().run_in_executor(pool, context.run, call)
+        pool = self._reading if route.method == "GET" else self._changing
+        pool = self._probing if route.path in PROBES else pool
+        context = contextvars.copy_context()
+        answer = await asyncio.get_running_loop().run_in_executor(pool, context.run, call)
         if isinstance(answer, Stream):
             return route.status, answer.parts, [(b"content-type", answer.content_type.encode())]
         if isinstance(answer, Text):

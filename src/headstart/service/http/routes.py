@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -105,12 +105,11 @@ class Route:
     answer: Any
     body: Any  # its type; None without one
     body_optional: bool
-    row: type[msgspec.Struct] | None
+    row: type[msgspec.Struct] | None  # then the function returns a future
     query: type[msgspec.Struct] | None
     names: tuple[str, ...]  # in the path
     resources: tuple[str, ...]  # what the function needs of the application
     takes_upload: bool  # whether the body may be a log instead
-    waits: bool  # whether the function returns a future; otherwise it runs in a thread
     decoder: Decoder[Any]  # of the body, or of one row
     rows_decoder: Decoder[list[Any]]
 
@@ -144,7 +143,6 @@ def route(
         types = {name: taken.annotation for name, taken in signature.parameters.items()}
         row = get_args(types["rows"])[0] if "rows" in types else None
         answer = signature.return_annotation
-        waits = get_origin(answer) is Future
         if row is not None:  # Future[list[answer | ServiceError]]
             (answers,) = get_args(answer)
             answer = get_args(get_args(answers)[0])[0]
@@ -167,7 +165,6 @@ def route(
                 names=tuple(compile_path(path)[2]),
                 resources=tuple(name for name in _RESOURCES if name in types),
                 takes_upload="upload" in types,
-                waits=waits,
                 decoder=Decoder(body if row is None else row),
                 rows_decoder=Decoder(list[row]),  # type: ignore[valid-type]
             )
@@ -354,12 +351,6 @@ def get_task(service: Service, bandit: str, task: str) -> TaskRecord:
 def erase_task(service: Service, bandit: str, task: str) -> Erased:
     """Erase a task and its decisions, from the prior too."""
     return Erased(prior_version=service.erase(bandit, task))
-
-
-@_post(f"{BANDIT}/tasks/{{task}}/finish", "decide", status=204, errors=(404,))
-def finish_task(service: Service, bandit: str, task: str) -> Future[None]:
-    """Finish a task; rarely needed, since open tasks count too."""
-    return service.finish(bandit, task)
 
 
 @_post(f"{BANDIT}/fit", "admin", status=202, errors=(404,))

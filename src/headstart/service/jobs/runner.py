@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol, TypedDict
+from typing import Any, Protocol, TypedDict
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -196,27 +196,15 @@ class Runner:
         here = self._folders.of_job(request.files, job.upload)
         if bandit is None or here is None:
             return None
-        configuration = bandit.configuration
-        folder, names = str(here[0]), here[1]
-        catalogue = {}
+        given: dict[str, Any] = {
+            "folder": str(here[0]),
+            "files": here[1],
+            "configuration": bandit.configuration,
+        }
         if request.columns.arm is not None:
             items = Catalogue.read(connection, bandit)
-            catalogue = dict(zip(items.ids, items.features.tolist(), strict=True))
+            given["catalogue"] = dict(zip(items.ids, items.features.tolist(), strict=True))
         if isinstance(request, FitRequest):
             memory, promoted = priors.memories(connection, job.bandit)
-            return FitWork(
-                folder=folder,
-                files=names,
-                configuration=configuration,
-                request=request,
-                catalogue=catalogue,
-                memory=memory,
-                promoted=promoted,
-            )
-        return EvaluateWork(
-            folder=folder,
-            files=names,
-            configuration=configuration,
-            request=request,
-            catalogue=catalogue,
-        )
+            return FitWork(request=request, memory=memory, promoted=promoted, **given)
+        return EvaluateWork(request=request, **given)

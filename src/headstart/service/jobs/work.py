@@ -11,26 +11,27 @@ from headstart.service.messages import BanditConfiguration, EvaluateRequest, Fit
 _SECONDS_BETWEEN = 0.1
 
 
-class FitWork(msgspec.Struct, kw_only=True):
-    """Everything that a fit needs, except the files themselves."""
+class _LogWork(msgspec.Struct, kw_only=True):
+    """What every job needs, except the files themselves."""
 
     folder: str
     files: list[str]
     configuration: BanditConfiguration
-    request: FitRequest
     catalogue: dict[str, list[float]] = {}  # where the log names items
+
+
+class FitWork(_LogWork, kw_only=True):
+    """Everything that a fit needs."""
+
+    request: FitRequest
     memory: bytes | None = None  # of the store's tasks
     promoted: list[bytes] = []  # the memories of fits that count
 
 
-class EvaluateWork(msgspec.Struct, kw_only=True):
-    """Everything that an evaluation needs, except the files themselves."""
+class EvaluateWork(_LogWork, kw_only=True):
+    """Everything that an evaluation needs."""
 
-    folder: str
-    files: list[str]
-    configuration: BanditConfiguration
     request: EvaluateRequest
-    catalogue: dict[str, list[float]] = {}
 
 
 class Update(msgspec.Struct):

@@ -34,9 +34,6 @@ _Name = Text().with_variant(Text(collation="C"), "postgresql")
 # The status of a decision.
 PENDING, PAID, EXPIRED = range(3)
 DECISION_STATUS: tuple[Literal["pending", "paid", "expired"], ...] = ("pending", "paid", "expired")
-# The status of a task.
-OPEN, FINISHED = range(2)
-TASK_STATUS: tuple[Literal["open", "finished"], ...] = ("open", "finished")
 # What a control task is served: see `BanditConfiguration.control`.
 CONTROLS: tuple[Literal["cold", "own"], ...] = ("cold", "own")
 SHADOW = len(CONTROLS)  # of tasks that were opened in shadow mode, and are not compared
@@ -76,7 +73,6 @@ tasks = Table(
     Column("control", Boolean, nullable=False),
     # What the control was served when it was opened, the place in CONTROLS; or SHADOW.
     Column("against", SmallInteger, nullable=False, server_default="0"),
-    Column("status", SmallInteger, nullable=False),
     Column("opened", Double, nullable=False),
     Column("last_used", Double, nullable=False),  # opened, or when it last learned
     Column("n_rewards", BigInteger, nullable=False),  # that count, including defaults

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Select, bindparam, func, or_, select, tuple_
 
 from headstart.service.store.prepared import LISTED, Lookup
-from headstart.service.store.schema import SHADOW, TASK_STATUS, contributions, tasks
+from headstart.service.store.schema import SHADOW, contributions, tasks
 
 PAGE = 50
 # Above every character in a name.
@@ -23,7 +23,6 @@ class TaskEntry:
     name: str
     control: bool
     against: int  # what control tasks were served when it was opened; see the table
-    status: int
     version: int
     n_rewards: int
     reward_sum: float
@@ -73,7 +72,6 @@ class TaskRow:
     id: int
     name: str
     control: bool
-    status: Literal["open", "finished"]
     opened: float
     last_used: float
     n_rewards: int
@@ -171,7 +169,7 @@ def state_of(connection: Connection, bandit: int, name: str) -> TaskState | None
 
 
 def _fields(row: Any) -> dict[str, Any]:
-    return {**row, "control": bool(row["control"]), "status": TASK_STATUS[row["status"]]}
+    return {**row, "control": bool(row["control"])}
 
 
 def kept_by_number(connection: Connection, numbers: list[int]) -> Iterator[tuple[TaskEntry, bytes]]:
