@@ -172,9 +172,14 @@ def _sums_deviation(
             earned = (0.0, 0.0, 0.0) if y is None else (1.0, y, y * y)
             add(("item", row.arm), 1.0, *earned)
     for task in tasks:
+        early = counted.get(task.id, [])
         if task.share is None or not 0.0 < task.share < 1.0:
+            if early:
+                why = "no_prior" if task.share is None else "no_control"
+                why = "shadow" if task.against == schema.SHADOW else why
+                add(("gain", schema.LEFT_OUT.index(why) - len(schema.LEFT_OUT)), 1.0, 0.0, 0.0)
             continue
-        group, early = 2 * task.against + task.control, counted.get(task.id, [])
+        group = 2 * task.against + task.control
         early = early[: schema.EARLY_ROUNDS]
         metrics: dict[str, list[float]] = {}
         for row in early:
