@@ -9,13 +9,13 @@ import headstart as hs
 
 WIDE = hs.Features(
     item=[
-        hs.Number("price", log=True, unit=2.0, mean=1.5, scale=0.7, missing=True),
+        hs.Number("price", log=True, mean=1.5, scale=0.7, missing=True),
         hs.Number("weight", mean=3.0, scale=2.0),
         hs.Number("age", bins=[1, 2.5, 10]),
         hs.Category("brand", levels=["acme", "Čapek", "3"], missing=True),
-        hs.Category("maker.country", buckets=5),
+        hs.Category("maker.country", buckets=20),
         hs.Tags("genres", levels=["Action", "Comedy"], missing=True),
-        hs.Tags("words", buckets=4),
+        hs.Tags("words", buckets=14),
         hs.Vector("embedding", 3, missing=True),
         hs.Flag("new", missing=True),
     ],
@@ -33,7 +33,6 @@ WIDE = hs.Features(
         ("income", "hour"),
         ("at", "embedding"),
     ],
-    buckets=40,
 )
 
 _missing = st.none() | st.just("") | st.just(float("nan"))

@@ -242,3 +242,15 @@ def test_a_csv_file_has_the_levels_that_fit_reads(tmp_path: Path) -> None:
     assert set(country.levels) == {"NL", "NA"}
     assert isinstance(price, hs.Number)
     assert price.missing
+
+
+def test_an_index_in_a_file_is_ignored(tmp_path: Path) -> None:
+    frame = shop_log()
+    frame.to_csv(tmp_path / "log.csv")
+    expected = hs.Features.infer(frame, reward="click", task="user")
+    again = pd.read_csv(tmp_path / "log.csv", keep_default_na=False, na_values=[""])
+    for log in (tmp_path / "log.csv", again):
+        assert hs.Features.infer(log, reward="click", task="user") == expected
+    bandit = hs.MetaBandit(features=expected, seed=0)
+    bandit.fit(tmp_path / "log.csv", reward="click", task="user")
+    assert bandit.n_finished == frame["user"].nunique()

@@ -9,10 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from tests.studies.tiny import SEQUENCE, TESTED, play_shard
 
-from headstart.plotting import curves, study_results, style
+from headstart.plotting import curves, style
+from headstart.plotting import study_figures as module
 from headstart.plotting.study_figures import plot_overview, study_figures
-from headstart.plotting.study_results import StudyResults
 from headstart.studies.study import Study
+from headstart.studies.summary import Summary
 
 pytestmark = pytest.mark.slow
 
@@ -57,7 +58,7 @@ def test_the_figure_of_run_has_the_numbers_of_the_report(
     results["regret"].loc[{"learner": "RR-OFUL", "regularization": 0.5, "trained": 0}] = 0.0
     results["regret"].loc[{"learner": "RR-OFUL", "regularization": 0.5, "trained": 2}] = 9.0
     plot_overview(results, tmp_path / "a.png")
-    list(study_figures(StudyResults(TESTED, results), (), tmp_path))
+    list(study_figures(Summary(TESTED, results), (), tmp_path))
     overview, report = drawn
     xr.testing.assert_identical(overview, report)
     assert float(report.sel(learner="RR-OFUL", trained=0).min()) > 0
@@ -68,7 +69,7 @@ def test_every_caption_and_title_of_a_report_names_n(
 ) -> None:
     titles: list[str] = []
     monkeypatch.setattr(Axes, "set_title", lambda _, title: titles.append(title))
-    written = list(study_figures(StudyResults(TESTED, _played(TESTED)), (0.5,), tmp_path))
+    written = list(study_figures(Summary(TESTED, _played(TESTED)), (0.5,), tmp_path))
     best = [picture for picture in written if picture.name.endswith("-best")]
     assert len(best) == 2
     assert all("after N = 2 tasks" in picture.caption for picture in best)
@@ -104,7 +105,7 @@ def test_only_opt_can_be_plotted(tmp_path: Path) -> None:
 def test_labels_lie_within_the_figure_and_touch_no_other_panel(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(study_results, "unit_of", lambda _: "log(1 + units of reward)")
+    monkeypatch.setattr(module, "unit_of", lambda _: "log(1 + units of reward)")
     made: list[Figure] = []
 
     def save(figure: Figure, path: Path) -> None:
@@ -114,7 +115,7 @@ def test_labels_lie_within_the_figure_and_touch_no_other_panel(
     monkeypatch.setattr(style, "save", save)
     names = [replace(one, name=f"{one.name} of a long name") for one in study.learners]
     long = replace(study, learners=tuple(names))
-    list(study_figures(StudyResults(long, play_shard(long, 0)), (0.5,), tmp_path))
+    list(study_figures(Summary(long, play_shard(long, 0)), (0.5,), tmp_path))
     assert len(made) >= 4
     for figure in made:
         _assert_apart(figure)

@@ -12,14 +12,14 @@ import xarray as xr
 from tests.studies.tiny import SEQUENCE, TESTED
 
 from headstart.intervals import interval
+from headstart.plotting.study_figures import unit_of
 from headstart.plotting.study_report import write_study_report
-from headstart.plotting.study_results import StudyResults, unit_of
-from headstart.specs import Spec
+from headstart.specs import Spec, read
 from headstart.studies import runner
 from headstart.studies.comparisons import playing
 from headstart.studies.results import DIMENSIONS, at_best, totals
 from headstart.studies.study import LearnerSpec
-from headstart.studies.summary import summarise
+from headstart.studies.summary import Summary
 from headstart.studies.toml import from_file
 
 pytestmark = pytest.mark.slow
@@ -81,8 +81,8 @@ def test_the_text_has_no_capital_lambda_and_a_learner_without_one_has_a_dash(
 def test_a_grid_of_one_value_gives_no_lambda_to_learners_without(tmp_path: Path) -> None:
     without = LearnerSpec(name="none", policy=Spec(kind="Greedy"), prior=Spec(kind="Fixed"))
     study = replace(SEQUENCE, learners=(*SEQUENCE.learners, without), regularization=(2.0,))
-    summary = summarise(study, runner.run(study, tmp_path, workers=1))
-    found = {one.learner: one.regularization for one in summary.learners}
+    summary = Summary(study, runner.run(study, tmp_path, workers=1))
+    found = {name: summary.regularization(name) for name in summary.with_opt}
     assert (found["OPT"], found["none"], found["ITL"]) == (None, None, 2.0)
 
 
@@ -171,7 +171,7 @@ def test_replications_of_a_cohort_are_one_value() -> None:
             "cohort": ("replication", [0, 1, 0, 1]),
         },
     )
-    played = StudyResults(replace(SEQUENCE, replications=4), results)
+    played = Summary(replace(SEQUENCE, replications=4), results)
     assert played.replications == 2
     assert played.regrets.isel(learner=0, regularization=0).to_numpy().tolist() == [2.0, 6.0]
 
@@ -189,4 +189,4 @@ def test_replications_of_a_cohort_are_one_value() -> None:
     ],
 )
 def test_units(environment: dict[str, object], unit: str) -> None:
-    assert unit_of(environment) == unit
+    assert unit_of(read(environment, "environment")) == unit

@@ -44,7 +44,7 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Run, resume or extend a study from a TOML file."""
-    from headstart.studies.summary import plain, summarise
+    from headstart.studies.summary import Summary
     from headstart.studies.toml import every_from_file
 
     notes = Console(stderr=True, quiet=quiet, markup=False)
@@ -66,9 +66,9 @@ def run(
         raise typer.Exit(130) from None
     shown = []
     for wanted, folder, results in zip(studies, places, played, strict=True):
-        summary = summarise(wanted, results, reference=reference, trained=trained)
+        summary = Summary(wanted, results, reference, trained)
         files = {"results": str(folder / "results.nc"), "figure": str(folder / "regret.png")}
-        shown.append({"study": wanted.name, **files, **plain(summary)})
+        shown.append({"study": wanted.name, **files, **summary.plain()})
         if not as_json and not quiet:
             console = Console(markup=False)
             console.print(_table(wanted, summary))
@@ -143,15 +143,16 @@ def _table(study: "Study", summary: "Summary") -> Table:
     compared = {one.learner: one for one in summary.comparisons}
     differences = interval_texts([one.difference for one in summary.comparisons])
     texts = dict(zip(compared, differences, strict=True))
-    regrets = measured_texts([one.regret for one in summary.learners])
-    for one, regret in zip(summary.learners, regrets, strict=True):
-        cells = [one.learner]
+    names = summary.with_opt
+    regrets = measured_texts([summary.regret(name) for name in names])
+    for name, regret in zip(names, regrets, strict=True):
+        cells = [name]
         if len(study.regularization) > 1:
-            cells.append(regularization_text(one.regularization))
+            cells.append(regularization_text(summary.regularization(name)))
         cells.append(regret)
-        comparison = compared.get(one.learner)
+        comparison = compared.get(name)
         if comparison is not None:
-            cells += [texts[one.learner], p_value_text(comparison.corrected)]
+            cells += [texts[name], p_value_text(comparison.corrected)]
         table.add_row(*cells)
     return table
 
@@ -160,8 +161,8 @@ def _legend(study: "Study", summary: "Summary") -> str:
     """What the numbers are."""
     from headstart.plotting.numbers import sizes_text
 
-    n = summary.learners[0].regret.replications
-    counted = "cohorts (users are shared)" if summary.cohorts else "replications"
+    n = summary.regret(summary.learners[0]).replications
+    counted = "cohorts (users are shared)" if summary.counted == "cohorts" else "replications"
     said = [f"± is one standard error over {n} {counted}." if n > 1 else "One replication."]
     if len(study.regularization) > 1 and study.swept and study.replications > 1:
         said.append(

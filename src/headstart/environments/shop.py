@@ -147,10 +147,10 @@ class Shop:
         """
         return Features(
             item=[
-                Number("price", log=True, unit=0.001),
+                Number("price", log=True),
                 Category("category", levels=self.categories),
                 Category("brand", levels=self.brands),
-                Number("popularity", log=True, unit=0.001),
+                Number("popularity", log=True),
             ],
             about=[Category("segment", levels=self.segments)],
             cross=[("segment", "category")],

@@ -52,10 +52,8 @@ class Number:
     name : str
         The name of the attribute.
     log : bool, default False
-        Take log(1 + |x|/unit) with the sign of x, for numbers that range over powers of ten.
-    unit : float, optional
-        The logarithm is almost linear below it. By default it follows from data, or is 1 if mean
-        and scale are given.
+        Take log(1 + |x|) with the sign of x, for numbers that range over powers of ten. It is
+        almost linear below 1: use a unit in which most numbers are larger.
     bins : sequence of float, optional
         The inner edges of bins. Every bin has a column, and an edge belongs to the bin above it.
     period : float, optional
@@ -83,7 +81,6 @@ class Number:
     name: str
     _: KW_ONLY
     log: bool = False
-    unit: float | None = None
     bins: Sequence[float] | None = None
     period: float | None = None
     mean: float | None = None
@@ -99,11 +96,9 @@ class Number:
             raise ValueError(f"number {self.name!r} must have only one of {' and '.join(ways)}")
         if self.bins is not None:
             object.__setattr__(self, "bins", _edges(self.name, self.bins))
-        for field in ("unit", "period", "scale"):
+        for field in ("period", "scale"):
             self._take(field, checks.positive)
         self._take("mean", checks.real)
-        if self.unit is not None and not self.log:
-            raise ValueError(f"number {self.name!r} has a unit, so it must have log=True")
         if (self.mean is None) != (self.scale is None):
             raise ValueError(f"number {self.name!r} must have both mean and scale, or neither")
         if self.mean is not None and self.scale is not None:
@@ -155,18 +150,12 @@ class Number:
         found = numbers[np.isfinite(numbers)]
         if self.is_settled or len(found) == 0:
             return self
-        unit = self.unit
         if self.log:
-            if unit is None:
-                # Nearly all numbers are above it, so that they get a plain logarithm.
-                sizes = np.abs(found[found != 0.0])
-                unit = float(np.quantile(sizes, 0.05)) if len(sizes) else 1.0
-                unit = min(max(unit, _LEAST_SCALE), values.LARGEST)
-            found = np.asarray(_logarithm(found, unit))
+            found = np.asarray(_logarithm(found))
         mean, scale = float(found.mean()), float(found.std())
         if not scale > max(_LEAST_SCALE, 1e-12 * abs(mean)):  # all equal up to rounding
             scale = abs(mean) if abs(mean) > _LEAST_SCALE else 1.0
-        return replace(self, unit=unit, mean=mean, scale=scale)
+        return replace(self, mean=mean, scale=scale)
 
     def number(self, value: object) -> float:
         """A value as a number; raises if it is none."""
@@ -188,7 +177,7 @@ class Number:
             _mark(rows, at + np.searchsorted(self.bins, x, side="right"))
         else:
             if self.log:
-                x = _logarithm(x, self.unit or 1.0)
+                x = _logarithm(x)
             if self.mean is not None and self.scale is not None:
                 x = (x - self.mean) / self.scale
             rows[..., at] = x + 0.0  # −0 is 0
@@ -265,6 +254,8 @@ class Category:
 class Tags:
     """A list of texts, such as genres: each of n different tags adds 1/√n to its column.
 
+    A text is a list, too: it is divided at the first of "|", ";" and ", " that it contains.
+
     Parameters
     ----------
     name : str
@@ -273,8 +264,6 @@ class Tags:
         The tags that have a column each; all others share one. By default, tags are hashed.
     buckets : int, default 32
         Without `levels`, the number of columns that tags are hashed into.
-    separator : str, default "|"
-        What separates the tags of a text.
     missing : bool, default False
         Add a column that is 1 if the list is missing.
 
@@ -291,15 +280,10 @@ class Tags:
     _: KW_ONLY
     levels: Sequence[str] | None = None
     buckets: int = 32
-    separator: str = "|"
     missing: bool = False
 
     def __post_init__(self) -> None:
         _check_levels(self)
-        if not isinstance(self.separator, str) or not self.separator:
-            raise ValueError(
-                f"separator of {self.name!r} must be text, got {checks.short(self.separator)}"
-            )
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -316,7 +300,7 @@ class Tags:
 
     def write(self, value: object, row: Row, at: int) -> None:
         """Write the columns of a value into a row of zeros."""
-        tags = values.tags(self.name, value, self.separator)
+        tags = values.tags(self.name, value)
         found = [at + self.column_of(tag) for tag in tags]
         for column in found:
             row[column] += 1.0
@@ -527,12 +511,12 @@ def _mark(rows: Floats, places: Any) -> None:
         rows[np.arange(len(rows)), places] = 1.0
 
 
-def _logarithm(x: Numbers, unit: float) -> Numbers:
-    """log(1 + |x|/unit), with the sign of x."""
+def _logarithm(x: Numbers) -> Numbers:
+    """log(1 + |x|), with the sign of x."""
     # NumPy's functions are slow for one number.
     if isinstance(x, float):
-        return math.copysign(math.log1p(abs(x) / unit), x)
-    return np.asarray(np.copysign(np.log1p(np.abs(x) / unit), x))
+        return math.copysign(math.log1p(abs(x)), x)
+    return np.asarray(np.copysign(np.log1p(np.abs(x)), x))
 
 
 def _wave(x: Numbers, period: float, rows: Floats, at: int) -> None:

@@ -26,6 +26,8 @@ _OF_ITEM = 0.7
 # every row has its own value, fewer are enough.
 _ID, _MANY, _SOME = 0.5, 30, 7
 
+# What pandas calls a column without a name, such as an index that was written to a CSV file.
+_INDEX = re.compile(r"Unnamed: \d+|")
 _ITEM_NAMES = ("item", "item_id", "arm", "arm_id", "product", "product_id", "sku", "movie")
 _CONTEXT_WORDS = frozenset(
     (
@@ -35,7 +37,6 @@ _CONTEXT_WORDS = frozenset(
     )
 )  # fmt: skip
 _ID_WORDS = frozenset(("id", "key", "uuid", "guid", "hash", "sku", "code"))
-_SEPARATORS = ("|", ";", ", ")
 
 
 class Evidence:
@@ -158,7 +159,7 @@ class Evidence:
         text = all(isinstance(level, str) for level in levels)
         if not text and not (named and all(isinstance(level, int) for level in levels)):
             return
-        if separator_of(levels) is not None or are_dates(levels):
+        if are_divided(levels) or are_dates(levels):
             return
         n = len(levels)
         counted = [("rows", self.n_rows)]
@@ -199,15 +200,13 @@ def are_dates(levels: Sequence[object]) -> bool:
     return bool(levels)
 
 
-def separator_of(levels: Sequence[object]) -> str | None:
-    """What separates the tags of texts, if one text in five contains it."""
+def are_divided(levels: Sequence[object]) -> bool:
+    """Whether values are texts, of which one in five contains the same separator of tags."""
     texts = [level for level in levels if isinstance(level, str)]
-    if len(texts) < len(levels):
-        return None
-    for separator in _SEPARATORS:
-        if sum(separator in text for text in texts) >= len(texts) / 5:
-            return separator
-    return None
+    return len(texts) == len(levels) and any(
+        sum(separator in text for text in texts) >= len(texts) / 5
+        for separator in values.SEPARATORS
+    )
 
 
 def words_of(name: str) -> set[str]:
@@ -217,7 +216,12 @@ def words_of(name: str) -> set[str]:
 
 
 def read_columns(log: Any) -> tuple[dict[str, Any], bool]:
-    """The columns of the first rows, and whether there are more rows."""
+    """The columns of the first rows that have a name, and whether there are more rows."""
+    columns, more = _first_rows(log)
+    return {name: each for name, each in columns.items() if not _INDEX.fullmatch(name)}, more
+
+
+def _first_rows(log: Any) -> tuple[dict[str, Any], bool]:
     import pandas as pd  # noqa: PLC0415 - slow, and only needed here
 
     if isinstance(log, str | Path):

@@ -16,8 +16,8 @@ from headstart.features.evidence import (
     OFTEN,
     Evidence,
     are_dates,
+    are_divided,
     read_columns,
-    separator_of,
     words_of,
 )
 
@@ -230,10 +230,9 @@ def _of_levels(name: str, log: Evidence, *, missing: bool) -> Category | Tags:
     """Text: tags if texts are lists with common members, else a category."""
     levels, codes = log.levels(name)
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
-    separator = separator_of(levels)
-    if separator is not None:
-        lists = [str(level).split(separator) for level in levels]
-        found = _tags(name, lists, counts, separator=separator, missing=missing)
+    if are_divided(levels):
+        lists = [values.divided(str(level)) for level in levels]
+        found = _tags(name, lists, counts, missing=missing)
         if found is not None:
             return found
     return Category(name, levels=_own_levels(name, levels, counts), missing=missing)
@@ -262,12 +261,11 @@ def _number(name: str, numbers: Floats, levels: Sequence[object], *, missing: bo
 
 
 def _rounded(number: Number) -> Number:
-    """With mean, scale and unit rounded to four digits, as one would write them."""
-    unit, mean, scale = (
-        None if value is None else float(f"{value:.4g}")
-        for value in (number.unit, number.mean, number.scale)
+    """With mean and scale rounded to four digits, as one would write them."""
+    mean, scale = (
+        None if value is None else float(f"{value:.4g}") for value in (number.mean, number.scale)
     )
-    return replace(number, unit=unit, mean=mean, scale=scale)
+    return replace(number, mean=mean, scale=scale)
 
 
 def _skewness(numbers: Floats) -> float:
@@ -292,7 +290,7 @@ def _is_level(value: object) -> bool:
 
 
 def _tags(
-    name: str, lists: Sequence[Sequence[str]], rows: Integers, *, separator: str, missing: bool
+    name: str, lists: Sequence[Sequence[str]], rows: Integers, *, missing: bool
 ) -> Tags | None:
     counts: dict[str, int] = {}
     for tags, n in zip(lists, rows.tolist(), strict=True):
@@ -301,14 +299,14 @@ def _tags(
     if len(counts) >= len(lists) and len(lists) > _MOST_LEVELS:
         return None  # nothing is shared: plain text that contains separators
     own = _own_levels(name, list(counts), np.array(list(counts.values())))
-    return Tags(name, levels=own, separator=separator, missing=missing)
+    return Tags(name, levels=own, missing=missing)
 
 
 def _of_lists(name: str, lists: Sequence[list[object]], *, missing: bool) -> Attribute | None:
     flat = [value for one in lists for value in one]
     if flat and all(isinstance(value, str) for value in flat):
         texts = [[str(value) for value in one] for one in lists]
-        return _tags(name, texts, np.ones(len(lists), np.int64), separator="|", missing=missing)
+        return _tags(name, texts, np.ones(len(lists), np.int64), missing=missing)
     sizes = {len(one) for one in lists}
     if len(sizes) == 1 and all(isinstance(value, int | float) for value in flat) and flat:
         return Vector(name, sizes.pop(), missing=missing)

@@ -24,6 +24,8 @@ from headstart.features.inference import Report, propose
 from headstart.features.products import fill_arms
 from headstart.features.rows import Rows
 
+# More products of a cross are hashed into this many columns.
+CROSS_COLUMNS = 256
 _MOST_COLUMNS = 10_000
 _MANY_COLUMNS = 500
 _PARTS = ("item", "context", "about")
@@ -91,9 +93,8 @@ class Features:
         cross with an attribute of items or context. Together they are z, (p,), on which the
         prior of a task may depend.
     cross : sequence of (str, str), optional
-        The names of attributes whose columns are multiplied, each with each.
-    buckets : int, default 256
-        If a cross would have more columns than this, its products are hashed into this many.
+        The names of attributes whose columns are multiplied, each with each. More than 256 products
+        of a cross are hashed into 256 columns.
     report : Report, optional
         If `infer` made the schema, why some columns of the log are not attributes.
 
@@ -116,13 +117,11 @@ class Features:
     context: Sequence[Attribute] = ()
     about: Sequence[Attribute] = ()
     cross: Sequence[tuple[str, str]] = ()
-    buckets: int = 256
     report: Report | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for part in _PARTS:
             object.__setattr__(self, part, _attributes(part, getattr(self, part)))
-        object.__setattr__(self, "buckets", checks.count("buckets", self.buckets))
         if not any(getattr(self, part) for part in _PARTS):
             raise ValueError("features must have at least one attribute, got none")
         for part in _PARTS:
@@ -253,8 +252,8 @@ class Features:
 
     def _cross_columns(self, pair: tuple[str, str]) -> tuple[str, ...]:
         left, right = (self.attributes[name].columns for name in pair)
-        if len(left) * len(right) > self.buckets:
-            return tuple(f"{_TIMES.join(pair)}#{i}" for i in range(self.buckets))
+        if len(left) * len(right) > CROSS_COLUMNS:
+            return tuple(f"{_TIMES.join(pair)}#{i}" for i in range(CROSS_COLUMNS))
         return tuple(f"{a}{_TIMES}{b}" for a in left for b in right)
 
     def _largest_groups(self) -> str:
@@ -280,12 +279,12 @@ class Features:
             left, right = (self.attributes[name].columns for name in pair)
             n = len(left) * len(right)
             crosses.append([first[0], len(left), first[1], len(right), len(places)])
-            if n > self.buckets:
+            if n > CROSS_COLUMNS:
                 names = (a + _TIMES + b for a in left for b in right)
-                places += [at + bucket(name, self.buckets) for name in names]
+                places += [at + bucket(name, CROSS_COLUMNS) for name in names]
             else:
                 places += range(at, at + n)
-            at += min(n, self.buckets)
+            at += min(n, CROSS_COLUMNS)
         return _Crosses(
             np.array(crosses, dtype=np.int64).reshape(-1, 5), np.array(places, dtype=np.int64)
         )
@@ -518,7 +517,7 @@ class Features:
             like = other.attributes.get(name) if isinstance(other, Features) else None
             if not isinstance(one, Number) or not isinstance(like, Number) or one.is_settled:
                 return one
-            return replace(one, unit=one.unit or like.unit, mean=like.mean, scale=like.scale)
+            return replace(one, mean=like.mean, scale=like.scale)
 
         return self._changed(settled)
 
@@ -599,8 +598,6 @@ class Features:
             parts += [f"    {part}=[", *lines, "    ],"] if lines else []
         if self.cross:
             parts.append(f"    cross={plain.literal(list(self.cross))},")
-        if self.buckets != Features.buckets:
-            parts.append(f"    buckets={self.buckets},")
         report = [] if self.report is None else [str(self.report)]
         return "\n".join(["hs.Features(", *parts, ")", *report])
 
@@ -615,8 +612,6 @@ class Features:
         }
         if self.cross:
             found["cross"] = [list(pair) for pair in self.cross]
-        if self.buckets != Features.buckets:
-            found["buckets"] = self.buckets
         return found
 
     @classmethod
@@ -639,7 +634,7 @@ class Features:
         """
         if not isinstance(table, Mapping):
             raise ValueError(f"features must be a table, got {checks.short(table)}")
-        known = (*_PARTS, "cross", "buckets")
+        known = (*_PARTS, "cross")
         for name in table:
             if name not in known:
                 raise ValueError(
@@ -652,7 +647,7 @@ class Features:
             ]
             for part in _PARTS
         }
-        return cls(**given, **{name: table[name] for name in known[3:] if name in table})
+        return cls(**given, cross=table.get("cross", ()))
 
     def to_json(self) -> str:
         """As JSON, one attribute per line.

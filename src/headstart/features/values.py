@@ -19,6 +19,8 @@ LARGEST = 1e50
 # Of the text of one level.
 MOST_CHARACTERS = 1_000
 MOST_TAGS = 100
+# What may separate the tags of a text.
+SEPARATORS = ("|", ";", ", ")
 # Of objects within objects: `user.address.city` has two.
 MOST_DEPTH = 8
 
@@ -121,10 +123,16 @@ def _level_text(value: object) -> str | None:
     return None
 
 
-def tags(name: str, value: object, separator: str) -> list[str]:
+def divided(text: str) -> list[str]:
+    """The parts of a text with separators, without empty ones."""
+    separator = next((one for one in SEPARATORS if one in text), None)
+    return [part for part in text.split(separator) if part] if separator else [text]
+
+
+def tags(name: str, value: object) -> list[str]:
     """The different tags in a list, or in a text with separators."""
     if isinstance(value, str):
-        listed: Collection[object] = [tag for tag in value.split(separator) if tag]
+        listed: Collection[object] = divided(value)
     elif isinstance(value, _LISTS):
         listed = value.tolist() if isinstance(value, np.ndarray) else value
     else:

@@ -11,9 +11,9 @@ from headstart.paper.studies import FIGURES, OURS
 from headstart.plotting import curves
 from headstart.plotting import study_figures as panels
 from headstart.plotting.document import Picture
-from headstart.plotting.study_figures import Panel, bands_text
-from headstart.plotting.study_results import StudyResults
+from headstart.plotting.study_figures import Panel, bands_text, unit_of
 from headstart.studies.results import totals
+from headstart.studies.summary import Summary
 
 _OURS = "headstart is not in the paper and has no λ."
 
@@ -107,7 +107,7 @@ def _over_tasks(results: Results, main: Reading, tasks: Reading, value: float) -
         axes,
         every.sel(learner=[ORACLE, AVG, RR, ITL, OURS]),
         "trained",
-        label=f"regret of a test task ({main.played(results).unit})",
+        label=f"regret of a test task ({unit_of(main.study.environment)})",
     )
 
 
@@ -161,7 +161,7 @@ def _clusters(section: Section, results: Results) -> Iterator[_Figure]:
     )
 
 
-def _regret(main: StudyResults) -> _Figure:
+def _regret(main: Summary) -> _Figure:
     return (
         "regret",
         "Left: cumulative regret over 20 tasks of 5 rounds, main reading, λ = 1. Right: the same "
@@ -172,7 +172,7 @@ def _regret(main: StudyResults) -> _Figure:
     )
 
 
-def _beside(played: StudyResults) -> list[Panel]:
+def _beside(played: Summary) -> list[Panel]:
     """Regret over the rounds at λ = 1, and the differences from ITL of all except the Oracle."""
     return [
         panels.panel(played, "round", 1.0),

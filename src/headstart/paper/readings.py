@@ -20,9 +20,9 @@ from headstart.paper.claims import Claim
 from headstart.paper.rules import Outcome, all_equal
 from headstart.paper.studies import FIGURES, OURS, Estimation, Reward, estimator_name
 from headstart.paper.verdicts import Verdict, mark_marginal
-from headstart.plotting.study_results import StudyResults
 from headstart.studies.results import totals
 from headstart.studies.study import Study
+from headstart.studies.summary import Summary
 
 # Results by the names of studies.
 Results = Mapping[str, xr.Dataset]
@@ -79,7 +79,7 @@ class Reading:
     rr: Estimation = "same"
     best: bool = False
 
-    def played(self, results: Results) -> StudyResults:
+    def played(self, results: Results) -> Summary:
         """The study with this reading's learners, under the paper's names; against ITL."""
         own = {estimator_name(AVG, self.avg): AVG, estimator_name(RR, self.rr): RR}
         shown = own | {name: name for name in (OPT, ORACLE, ITL, OURS)}
@@ -88,7 +88,9 @@ class Reading:
         of = results[self.study.name].sel(learner=[one.name for one in learners])
         renamed = [replace(one, name=name) for one, name in zip(learners, names, strict=True)]
         study = replace(self.study, learners=tuple(renamed))
-        return StudyResults(study, of.assign_coords(learner=names), ITL)
+        # Without ITL, a reading shows curves and is not compared.
+        reference = ITL if ITL in names else None
+        return Summary(study, of.assign_coords(learner=names), reference)
 
 
 @dataclass(frozen=True)

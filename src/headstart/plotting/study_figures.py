@@ -1,17 +1,20 @@
 """Figures of a study: over rounds, completed tasks and λ, each next to its differences."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Literal
 
 import xarray as xr
 from matplotlib.axes import Axes
 
+from headstart import environments
 from headstart.plotting import curves
 from headstart.plotting.document import Picture
 from headstart.plotting.numbers import regularization_text
-from headstart.plotting.study_results import StudyResults
 from headstart.plotting.style import SUFFIXES, figure
+from headstart.specs import Spec
+from headstart.studies.summary import Summary
 from headstart.studies.toml import of_results
 
 # A title, and what plots the panel.
@@ -63,7 +66,7 @@ def plot_overview(results: xr.Dataset, path: str | Path, *, trained: int | None 
     >>> plotting.plot_overview(results, Path("regret.png"))
     """
     study = of_results(results)
-    played = StudyResults(study, results, trained=trained)
+    played = Summary(study, results, trained=trained)
     panels = [panel(played, "round")]
     if len(study.regularization) > 1:
         panels.append(panel(played, "regularization"))
@@ -72,7 +75,7 @@ def plot_overview(results: xr.Dataset, path: str | Path, *, trained: int | None 
     write_panels([Path(path)], panels)
 
 
-def study_figures(played: StudyResults, values: Sequence[float], folder: Path) -> Iterator[Picture]:
+def study_figures(played: Summary, values: Sequence[float], folder: Path) -> Iterator[Picture]:
     """Write the figures of a study, and yield each: at every learner's best λ, then at `values`."""
     right = "" if played.reference is None else f"; right, minus {played.reference}'s"
     for value in (None, *values):
@@ -122,7 +125,7 @@ def write_panels(paths: Sequence[Path], panels: Sequence[Panel], *, share: bool 
 
 
 def panel(
-    played: StudyResults,
+    played: Summary,
     along: Along,
     value: float | None = None,
     *,
@@ -138,6 +141,7 @@ def panel(
     `without` are learners to leave out, for instance because they would take most of the height.
     """
     what = _WHAT[along].format(variable)
+    label = f"difference in {what}" if paired else what
     if along == "regularization":
         values = played.regrets
     elif along == "trained":
@@ -151,30 +155,30 @@ def panel(
             axes,
             values,
             along,
-            label=f"{f'difference in {what}' if paired else what} ({played.unit})",
+            label=f"{label} ({unit_of(played.study.environment)})",
             reference=played.reference if paired else None,
             log=log,
         )
     )
 
 
-def _title(played: StudyResults, along: Along, value: float | None) -> str:
+def _title(played: Summary, along: Along, value: float | None) -> str:
     if along == "regularization":
         return f"over λ{played.after}"
     if along == "trained" and value is None:
         swept = len(played.study.regularization) > 1
-        return f"each at its best λ (N = {played.size})" if swept else "over completed tasks"
+        return f"each at its best λ (N = {played.trained})" if swept else "over completed tasks"
     return at_text(played, value) + (played.after if along == "round" else "")
 
 
-def at_text(played: StudyResults, value: float | None) -> str:
+def at_text(played: Summary, value: float | None) -> str:
     """The λ of a panel; "regret" if the study has one λ, which needs no choice."""
     if value is not None:
         return f"λ = {regularization_text(value)}"
     return "each at its best λ" if len(played.study.regularization) > 1 else "regret"
 
 
-def chosen_text(played: StudyResults, value: float | None, after: str = "") -> str:
+def chosen_text(played: Summary, value: float | None, after: str = "") -> str:
     """How the λ of a figure or table was chosen, after a comma; empty if there is one λ."""
     if value is not None:
         return f", λ = {regularization_text(value)}"
@@ -183,12 +187,34 @@ def chosen_text(played: StudyResults, value: float | None, after: str = "") -> s
     return f", each learner at its λ of least regret{after}"
 
 
-def minus_text(played: StudyResults) -> str:
+def minus_text(played: Summary) -> str:
     """The title of a panel of differences."""
     return f"minus {played.reference}, paired"
 
 
-def bands_text(played: StudyResults, values: xr.DataArray | None = None) -> str:
+# The unit of a linear reward in the published data sets; a 0/1 reward counts wins everywhere.
+_UNITS = {"Ratings.lastfm": "plays", "Ratings.movielens": "stars"}
+
+
+def unit_of(environment: Spec) -> str:
+    """The unit of reward in an environment."""
+    if _setting(environment, "reward") == "winner":
+        return "wins"
+    unit = _UNITS.get(environment.kind, "units of reward")
+    return f"log(1 + {unit})" if _setting(environment, "transform") == "log" else unit
+
+
+def _setting(environment: Spec, name: str) -> object:
+    """A setting of an environment, or its default."""
+    if name in environment.settings:
+        return environment.settings[name]
+    found = getattr(environments, environment.kind.split(".")[0], None)
+    if found is None or not is_dataclass(found):
+        return None
+    return next((field.default for field in fields(found) if field.name == name), None)
+
+
+def bands_text(played: Summary, values: xr.DataArray | None = None) -> str:
     """What the bands are, and over how many independent replications of the values."""
     n = (played.regrets if values is None else values).sizes["replication"]
     if n == 1:
@@ -198,7 +224,7 @@ def bands_text(played: StudyResults, values: xr.DataArray | None = None) -> str:
     return f"Bands are 95 % over {n} {played.counted}{of}."
 
 
-def _both(played: StudyResults, along: Along, value: float | None) -> list[Panel]:
+def _both(played: Summary, along: Along, value: float | None) -> list[Panel]:
     """A panel, and next to it its differences from the reference, if there is one."""
     differences = [] if played.reference is None else [panel(played, along, value, paired=True)]
     return [panel(played, along, value), *differences]

@@ -35,11 +35,11 @@ from headstart.plotting.numbers import (
     sizes_text,
 )
 from headstart.plotting.study_figures import chosen_text, study_figures
-from headstart.plotting.study_results import StudyResults, choose_values
 from headstart.studies.comparisons import Comparison, compare
 from headstart.studies.folder import StudyFolder
-from headstart.studies.results import at_best, totals
+from headstart.studies.results import totals
 from headstart.studies.study import Study
+from headstart.studies.summary import Summary
 from headstart.studies.toml import of_results
 
 _NOTES = [
@@ -138,11 +138,8 @@ def write_study_report(
         )
     results = place.load()
     study = of_results(results)
-    study.check_trained(trained)
-    played = StudyResults(study, results, reference, trained)
-    if reference is not None:
-        checks.one_of("reference", reference, played.learners)
-    regularizations = choose_values(played.study, values)
+    played = Summary(study, results, reference, trained)
+    regularizations = _of_grid(study, values)
     manifest = json.loads(place.manifest.read_text(encoding="utf-8"))
     blocks = list(study_blocks(played, regularizations, out / "figures", all_pairs=all_pairs))
     blocks += _manifest(manifest)
@@ -156,7 +153,7 @@ def write_study_report(
 
 
 def study_blocks(
-    played: StudyResults, values: Sequence[float], figures: Path, *, all_pairs: bool = False
+    played: Summary, values: Sequence[float], figures: Path, *, all_pairs: bool = False
 ) -> Iterator[Block]:
     """The report, block by block; writes its figures to a folder."""
     study = played.study
@@ -181,9 +178,7 @@ def study_blocks(
     yield Items(_NOTES)
 
 
-def _differences(
-    played: StudyResults, values: Sequence[float], *, all_pairs: bool
-) -> Iterator[Block]:
+def _differences(played: Summary, values: Sequence[float], *, all_pairs: bool) -> Iterator[Block]:
     for value in (None, *values):
         name = "paired-best" if value is None else f"paired-{value:g}"
         table = paired_table(played, value, name, all_pairs=all_pairs)
@@ -192,11 +187,10 @@ def _differences(
             yield table
 
 
-def totals_table(played: StudyResults, values: Sequence[float], name: str = "totals") -> Table:
+def totals_table(played: Summary, values: Sequence[float], name: str = "totals") -> Table:
     """Reward and regret of every learner, at given λ and at its best; least regret is bold."""
     reward, regret = (totals(played.results, kind, played.trained) for kind in ("reward", "regret"))
-    best = at_best(regret, swept=played.study.swept)
-    learners = [str(learner) for learner in regret["learner"].to_numpy()]
+    learners = played.with_opt
     header: list[str] = ["learner"]
     columns: list[Sequence[str]] = [learners]
     records: list[dict[str, object]] = []
@@ -207,8 +201,8 @@ def totals_table(played: StudyResults, values: Sequence[float], name: str = "tot
             header.append(f"{kind}, {at}")
             columns.append(_measured(column, played.learners, least=kind == "regret"))
             records += [_record(name, value, kind, mean) for name, mean in column.items()]
-    at_value = {name: float(best["regularization"].sel(learner=name)) for name in learners}
-    column = _means(best, learners)
+    at_value = {name: played.regularization(name) for name in learners}
+    column = {name: played.regret(name) for name in learners}
     if len(played.study.regularization) > 1:
         header.append("best λ")
         columns.append([regularization_text(at_value[learner]) for learner in learners])
@@ -224,7 +218,7 @@ def totals_table(played: StudyResults, values: Sequence[float], name: str = "tot
     return Table(header, rows, name=name, records=records, caption=caption)
 
 
-def training_table(played: StudyResults, value: float | None, name: str) -> Table:
+def training_table(played: Summary, value: float | None, name: str) -> Table:
     """Regret of a test task, learner × N; the text shows at most six N."""
     regrets = played.by_training(value)
     sizes = [int(n) for n in regrets["trained"].to_numpy()]
@@ -252,7 +246,7 @@ def training_table(played: StudyResults, value: float | None, name: str) -> Tabl
 
 
 def paired_table(
-    played: StudyResults, value: float | None, name: str, *, all_pairs: bool = False
+    played: Summary, value: float | None, name: str, *, all_pairs: bool = False
 ) -> Table | None:
     """Every learner minus the reference, at one λ or each at its best; None without a reference.
 
@@ -314,11 +308,10 @@ def _conclusion(one: Comparison) -> str:
     return "less" if one.difference.mean < 0 else "more"
 
 
-def _record(learner: str, value: float, variable: str, mean: Interval) -> dict[str, object]:
-    regularization = None if np.isnan(value) else value
+def _record(learner: str, value: float | None, variable: str, mean: Interval) -> dict[str, object]:
     return {
         "learner": learner,
-        "regularization": regularization,
+        "regularization": value,
         "variable": variable,
         **mean.record(),
         "best": False,
@@ -342,13 +335,22 @@ def setting_text(study: Study) -> str:
     )
 
 
-def cohort_text(played: StudyResults) -> str:
+def cohort_text(played: Summary) -> str:
     """Why there are fewer values than replications."""
     return (
         f"The {played.study.replications} replications form {played.replications} cohorts. Those "
         "of one cohort play mostly the same users, so they are averaged, and intervals are over "
         "cohorts (n)."
     )
+
+
+def _of_grid(study: Study, given: Sequence[float]) -> list[float]:
+    """Values of λ in a study's grid; raises for others."""
+    for value in given:
+        if not any(abs(value - known) <= 1e-6 * known for known in study.regularization):
+            grid = ", ".join(f"{known:.3g}" for known in study.regularization)
+            raise ValueError(f"λ must be one of the study's, {grid}, got {value:g}")
+    return [min(study.regularization, key=lambda known: abs(known - value)) for value in given]
 
 
 def _manifest(manifest: Mapping[str, object]) -> Iterator[Block]:

@@ -10,14 +10,13 @@ from headstart.studies.folder import StudyFolder
 from headstart.studies.results import at_best, at_training, independent, totals
 from headstart.studies.runner import run
 from headstart.studies.study import LearnerSpec, Study
-from headstart.studies.summary import LearnerSummary, Summary, summarise
+from headstart.studies.summary import Summary
 from headstart.studies.toml import every_from_file, every_from_toml, from_file, from_toml
 
 __all__ = [
     "Comparison",
     "Comparisons",
     "LearnerSpec",
-    "LearnerSummary",
     "Study",
     "StudyFolder",
     "Summary",
@@ -31,6 +30,5 @@ __all__ = [
     "from_toml",
     "independent",
     "run",
-    "summarise",
     "totals",
 ]

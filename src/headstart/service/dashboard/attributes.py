@@ -8,6 +8,7 @@ import numpy as np
 from headstart.arrays import Floats
 from headstart.features import Category, Features, Tags
 from headstart.features.attributes import Attribute
+from headstart.features.schema import CROSS_COLUMNS
 from headstart.service.dashboard.formats import number
 
 _TIMES = " × "
@@ -26,9 +27,9 @@ class Words:
             texts += alone[attribute.name]
         for left, right in schema.cross:
             both = [f"{a}{_TIMES}{b}" for a in alone[left] for b in alone[right]]
-            if len(both) > schema.buckets:
+            if len(both) > CROSS_COLUMNS:
                 start = len(texts)
-                both = [name.replace("#", " #") for name in columns[start : start + schema.buckets]]
+                both = [name.replace("#", " #") for name in columns[start : start + CROSS_COLUMNS]]
             texts += both
         self.columns = [*texts, columns[-1]]  # (d,)
         self._groups = np.array(schema.groups)
