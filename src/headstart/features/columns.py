@@ -192,8 +192,8 @@ def _arrow_numbers(array: Any, is_text: bool) -> Floats | None:
     if not number and not (is_text and _is_text(kind)):
         return None
     if not number:
-        found = _cast_first(array, (pa.float64(),))
-        array = _cast_first(_without_words(array), (pa.float64(),)) if found is None else found
+        found = cast_first(array, (pa.float64(),))
+        array = cast_first(without_words(array), (pa.float64(),)) if found is None else found
     elif not types.is_float64(kind):
         array = array.cast(pa.float64(), safe=False)
     return None if array is None else np.asarray(array.to_numpy(zero_copy_only=False))
@@ -210,7 +210,7 @@ def _arrow_seconds(array: Any, is_text: bool) -> Floats | None:
     elif _is_text(kind):
         if is_text and _arrow_numbers(array, is_text) is not None:
             return None
-        array = _cast_first(array, (pa.timestamp("us"), pa.timestamp("us", tz="UTC")))
+        array = cast_first(array, (pa.timestamp("us"), pa.timestamp("us", tz="UTC")))
     elif not pa.types.is_timestamp(kind):
         return None
     if array is None:
@@ -221,7 +221,7 @@ def _arrow_seconds(array: Any, is_text: bool) -> Floats | None:
     return _since_1970(times.view(f"datetime64[{unit}]"))
 
 
-def _without_words(array: Any) -> Any:
+def without_words(array: Any) -> Any:
     """Text without the words that mean a missing number."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
@@ -230,7 +230,8 @@ def _without_words(array: Any) -> Any:
     return pc.if_else(missing, None, array)
 
 
-def _cast_first(array: Any, kinds: tuple[Any, ...]) -> Any:
+def cast_first(array: Any, kinds: tuple[Any, ...]) -> Any:
+    """An array as the first of these types that all its values fit; None if there is none."""
     import pyarrow as pa  # noqa: PLC0415
 
     for kind in kinds:

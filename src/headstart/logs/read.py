@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pyarrow as pa
 
 from headstart import checks
 from headstart.features import Features
@@ -19,6 +18,9 @@ from headstart.logs.rows import Batch, Fault, Range, RowReader, Rows, Seen
 from headstart.logs.sources import Piece
 from headstart.logs.statistics import LoggedTask, LogStatistics
 from headstart.progress import Progress
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 OnBad = Literal["raise", "drop"]
 
@@ -53,7 +55,6 @@ class Reader:
             columns.names(),
             label,
             numeric=columns.read_as_numbers(),
-            only_empty_is_missing=columns.schema is not None,
         )
         counts = [piece.n_rows for piece in self.pieces]
         self.total = sum(counts) if all(counts) else 0
@@ -170,6 +171,8 @@ def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     if len(batches) == 1:
         return batches[0]
+    import pyarrow as pa  # noqa: PLC0415 - a service starts without it
+
     found = pa.Table.from_batches(batches).combine_chunks().to_batches()
     return found[0] if found else batches[0]
 

@@ -3,14 +3,13 @@
 A row is z = √w·(x, y, 1): Σzzᵀ over the rows of a task holds its V, b, T and q.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from headstart.arrays import Booleans, Floats, Integers
@@ -20,6 +19,9 @@ from headstart.logs import values
 from headstart.logs.columns import Columns, ItemColumn
 from headstart.logs.sources import Piece
 from headstart.logs.values import KeyColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Beyond this, squares and products run out of range.
 LARGEST = 1e50
@@ -67,8 +69,10 @@ class Rows:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def keep(self, mask: Booleans) -> "Rows":
+    def keep(self, mask: Booleans) -> Rows:
         """The rows of a mask (n,)."""
+        import pyarrow as pa  # noqa: PLC0415 - a service starts without it
+
         chosen, features = pa.array(mask), self.features
         return replace(
             self,
@@ -233,6 +237,8 @@ class RowReader:
 
 
 def _is_list(batch: pa.RecordBatch, features: object) -> bool:
+    import pyarrow as pa  # noqa: PLC0415
+
     return isinstance(features, str) and pa.types.is_nested(batch.column(features).type)
 
 
@@ -253,6 +259,9 @@ def _of_items(
     batch: pa.RecordBatch, items: ItemColumn, dimension: int, refused: list[Fault]
 ) -> Floats:
     """The features of the items that a column names."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
     if items.matrix.shape[1] != dimension:
         raise ValueError(f"items must have {dimension} features, got {items.matrix.shape[1]}")
     column = batch.column(items.name)
@@ -286,7 +295,7 @@ class Batch:
         return len(self.rows)
 
     @classmethod
-    def of(cls, rows: Rows, piece: Piece) -> "Batch":
+    def of(cls, rows: Rows, piece: Piece) -> Batch:
         """The batch of checked rows."""
         names, codes = values.encode(rows.task)
         # NumPy sorts small integers by radix.
@@ -308,7 +317,7 @@ class Batch:
             piece=piece,
         )
 
-    def part(self, first: int, last: int) -> "Batch":
+    def part(self, first: int, last: int) -> Batch:
         """The rows of some tasks."""
         some = slice(int(self.ends[first]), int(self.ends[last]))
         return replace(
@@ -368,6 +377,8 @@ class Seen:
 
     def repeated(self, columns: Sequence[Any]) -> Booleans:
         """Which rows (n,) of these columns have occurred before; notes all of them."""
+        import pandas as pd  # noqa: PLC0415 - as above
+
         frame = pd.DataFrame(dict(enumerate(columns)))
         hashes = pd.util.hash_pandas_object(frame, index=False).to_numpy()
         new, first = np.unique(hashes, return_index=True)

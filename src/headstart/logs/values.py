@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from headstart.arrays import Booleans, Floats, Integers
+from headstart.features.columns import cast_first, without_words
+from headstart.features.values import NO_NUMBERS
 from headstart.logs.sources import Piece
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Text that means a missing number.
-_WORDS = {"true": 1.0, "false": 0.0, "": np.nan}
+# Words in columns of numbers.
+_WORDS = {"true": 1.0, "false": 0.0, **dict.fromkeys(("", *NO_NUMBERS), np.nan)}
 _KEYS = {"str": "strings", "int": "integers"}
 
 
@@ -184,15 +186,14 @@ def _parsed(array: "pa.Array", value_of: Callable[[str], float]) -> tuple[Floats
     import pyarrow as pa  # noqa: PLC0415
 
     array = array.cast(pa.large_string())
-    try:
-        return array.cast(pa.float64()).to_numpy(zero_copy_only=False), None
-    except pa.ArrowInvalid:
-        pass
-    for zone in (None, "UTC") if value_of is _seconds_of else ():
-        try:
-            return _since_1970(array.cast(pa.timestamp("us", tz=zone))), None
-        except pa.ArrowInvalid:
-            pass
+    zones = (None, "UTC") if value_of is _seconds_of else ()
+    kinds = (pa.float64(), *(pa.timestamp("us", tz=zone) for zone in zones))
+    fitting = cast_first(array, kinds)
+    if fitting is None:
+        fitting = cast_first(without_words(array), kinds)
+    if fitting is not None:
+        is_time = pa.types.is_timestamp(fitting.type)
+        return _since_1970(fitting) if is_time else fitting.to_numpy(zero_copy_only=False), None
     found = np.full(len(array), np.nan)
     wrong = np.zeros(len(array), dtype=bool)
     for i, text in enumerate(array.to_pylist()):
