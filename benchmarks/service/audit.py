@@ -153,6 +153,19 @@ def _deviation(found: TaskStatistics, expected: TaskStatistics) -> float:
     return max(differs(getattr(found, name), getattr(expected, name)) for name in names)
 
 
+def _group(task: Any) -> int:
+    """The group of a task among the sums of the gain; below 0 if it is left out, by why."""
+    if task.against == schema.SHADOW:
+        why = "shadow"
+    elif task.share is None:
+        why = "no_prior"
+    elif not 0.0 < task.share < 1.0:
+        why = "no_control"
+    else:
+        return int(2 * task.against + task.control)
+    return schema.LEFT_OUT.index(why) - len(schema.LEFT_OUT)
+
+
 def _sums_deviation(
     connection: Connection,
     decisions: Sequence[Any],
@@ -171,10 +184,11 @@ def _sums_deviation(
             y = None if row.round is None else row.value
             earned = (0.0, 0.0, 0.0) if y is None else (1.0, y, y * y)
             add(("item", row.arm), 1.0, *earned)
-    for task in tasks:
-        if task.share is None or not 0.0 < task.share < 1.0:
+    for task in [task for task in tasks if task.id in counted]:
+        group, early = _group(task), counted[task.id]
+        if group < 0:
+            add(("gain", group), 1.0, 0.0, 0.0)
             continue
-        group, early = 2 * task.against + task.control, counted.get(task.id, [])
         early = early[: schema.EARLY_ROUNDS]
         metrics: dict[str, list[float]] = {}
         for row in early:
@@ -183,8 +197,7 @@ def _sums_deviation(
                 sums.update(json.loads(part.metrics))
             for name, value in sums.items():
                 metrics.setdefault(name, []).append(value)
-        if early:
-            metrics["gain"] = [row.value for row in early]
+        metrics["gain"] = [row.value for row in early]
         for name, values in metrics.items():
             mean = float(np.mean(values))
             add((name, group), 1.0, mean, mean * mean)

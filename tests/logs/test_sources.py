@@ -243,3 +243,18 @@ def test_side_information_out_of_range_makes_a_bad_row() -> None:
     report = check_log(frame, columns, 2)
     assert report.bad[0].what == "column 'age' is beyond 1e+50"
     assert report.n_bad == (frame["user"] == "u0").sum()
+
+
+@pytest.mark.parametrize("kind", ["csv", "text columns"])
+def test_words_for_no_number_are_missing_numbers_but_names_of_tasks(
+    kind: str, tmp_path: Path
+) -> None:
+    words = ["NA", "nan", "null", "n/a", "None", ""]
+    frame = pd.DataFrame({"task": "NA", "x0": [*words, "1"], "reward": "2.5"}, dtype=object)
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    log = tmp_path / "log.csv" if kind == "csv" else frame
+    columns = Columns(features=["x0"])
+    report = check_log(log, columns)
+    assert (report.n_bad, report.bad[0].what) == (6, "column 'x0' is missing")
+    (task,) = LogReading(log, columns, 1, on_bad="drop")
+    assert (task.name, task.statistics.gram.item()) == ("NA", 1.0)

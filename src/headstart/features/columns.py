@@ -170,30 +170,34 @@ def _readable(array: Any) -> Any:
     return array.cast(pa.large_string()) if types.is_string_view(array.type) else array
 
 
-def _plain_type(array: Any) -> Any:
+def decoded(array: Any) -> Any:
+    """The values of a column that may hold categories."""
+    array = _readable(array)
     return array.dictionary_decode() if hasattr(array, "dictionary_decode") else array
 
 
-def _is_text(kind: Any) -> bool:
+def is_text_type(kind: Any) -> bool:
+    """Whether an Arrow type is text."""
     import pyarrow as pa  # noqa: PLC0415
 
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _arrow_numbers(array: Any, is_text: bool) -> Floats | None:
     import pyarrow as pa  # noqa: PLC0415
 
     types = pa.types
-    array = _plain_type(array)
+    array = decoded(array)
     kind = array.type
     if types.is_null(kind):
         return np.full(len(array), np.nan)
     number = types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind)
-    if not number and not (is_text and _is_text(kind)):
+    if not number and not (is_text and is_text_type(kind)):
         return None
     if not number:
-        found = _cast_first(array, (pa.float64(),))
-        array = _cast_first(_without_words(array), (pa.float64(),)) if found is None else found
+        found = cast_first(array, (pa.float64(),))
+        array = cast_first(without_words(array), (pa.float64(),)) if found is None else found
     elif not types.is_float64(kind):
         array = array.cast(pa.float64(), safe=False)
     return None if array is None else np.asarray(array.to_numpy(zero_copy_only=False))
@@ -203,25 +207,29 @@ def _arrow_seconds(array: Any, is_text: bool) -> Floats | None:
     """The seconds of timestamps, dates, and texts that all have one format."""
     import pyarrow as pa  # noqa: PLC0415
 
-    array = _plain_type(array)
+    array = decoded(array)
     kind = array.type
-    if pa.types.is_date(kind):
-        array = array.cast(pa.timestamp("s"))
-    elif _is_text(kind):
+    if is_text_type(kind):
         if is_text and _arrow_numbers(array, is_text) is not None:
             return None
-        array = _cast_first(array, (pa.timestamp("us"), pa.timestamp("us", tz="UTC")))
-    elif not pa.types.is_timestamp(kind):
+        array = cast_first(array, (pa.timestamp("us"), pa.timestamp("us", tz="UTC")))
+    elif not pa.types.is_timestamp(kind) and not pa.types.is_date(kind):
         return None
-    if array is None:
-        return None
-    unit = array.type.unit
-    missing = np.iinfo(np.int64).min  # NumPy's "not a time"
-    times = array.cast(pa.int64()).fill_null(missing).to_numpy(zero_copy_only=False)
-    return _since_1970(times.view(f"datetime64[{unit}]"))
+    return None if array is None else seconds_of(array)
 
 
-def _without_words(array: Any) -> Any:
+def seconds_of(array: Any) -> Floats:
+    """The seconds since 1970 of Arrow's timestamps or dates, NaN for missing ones."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    if pa.types.is_date(array.type):
+        array = array.cast(pa.timestamp("s"))
+    found = array.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+    seconds = found.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return np.asarray(seconds / _MICROSECONDS)
+
+
+def without_words(array: Any) -> Any:
     """Text without the words that mean a missing number."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
@@ -230,7 +238,8 @@ def _without_words(array: Any) -> Any:
     return pc.if_else(missing, None, array)
 
 
-def _cast_first(array: Any, kinds: tuple[Any, ...]) -> Any:
+def cast_first(array: Any, kinds: tuple[Any, ...]) -> Any:
+    """An array as the first of these types that all its values fit; None if there is none."""
     import pyarrow as pa  # noqa: PLC0415
 
     for kind in kinds:

@@ -84,7 +84,7 @@ class Columns:
     features : str, sequence of str, Features or ItemColumn, default "features"
         One column of lists, several columns of numbers, a schema, or a column of items' ids. With a
         schema, every attribute is read from the column of its name, and attributes of tasks are the
-        about. In text files only empty text is a missing level.
+        about. In text files only empty text is a missing level or name.
     reward : str, default "reward"
         The column of rewards.
     weight : str, optional

@@ -304,7 +304,7 @@ def read_decisions(
             f"features must have a mean and scale for every number, and d = {dimension} columns, "
             f"got d = {schema.dimension}"
         )
-    pieces = sources.pieces(logs, columns.names(), only_empty_is_missing=schema is not None)
+    pieces = sources.pieces(logs, columns.names())
     total = sum(piece.n_rows for piece in pieces) if all(p.n_rows for p in pieces) else 0
     reader = _Reader(columns, dimension, catalogue or {})
     for piece in pieces:

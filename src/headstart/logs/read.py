@@ -55,7 +55,6 @@ class Reader:
             columns.names(),
             label,
             numeric=columns.read_as_numbers(),
-            only_empty_is_missing=columns.schema is not None,
         )
         counts = [piece.n_rows for piece in self.pieces]
         self.total = sum(counts) if all(counts) else 0

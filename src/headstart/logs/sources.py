@@ -86,12 +86,8 @@ def pieces(
     label: str | None = None,
     *,
     numeric: Collection[str] = (),
-    only_empty_is_missing: bool = False,
 ) -> list[Piece]:
-    """The pieces of a log; every one has the columns, some of them numbers.
-
-    In text files, words such as NA and null are missing values too, unless `only_empty_is_missing`.
-    """
+    """The pieces of a log; every one has the columns, some of them numbers."""
     try:
         import pyarrow  # noqa: F401, PLC0415 (an optional extra)
     except ImportError as error:
@@ -100,18 +96,14 @@ def pieces(
     if not many:
         raise ValueError(f"logs must be {_KINDS}, got an empty list")
     if all(isinstance(each, str | Path) for each in many):
-        return [
-            piece
-            for name in find_files(many)
-            for piece in _of_file(name, names, only_empty_is_missing)
-        ]
+        return [piece for name in find_files(many) for piece in _of_file(name, names)]
     if len(many) == 1:
         return _of_table(many[0], names, label, numeric)
     return [
         piece
         for i, each in enumerate(many)
         for piece in (
-            pieces(each, names, only_empty_is_missing=only_empty_is_missing)
+            pieces(each, names)
             if isinstance(each, str | Path)
             else _of_table(each, names, f"table {i}", numeric)
         )
@@ -128,11 +120,11 @@ def check_columns(expected: Sequence[str], present: Sequence[object], place: str
             raise ValueError(f"logs must have one column {name!r}, got several{place}")
 
 
-def _of_file(name: str, names: list[str], only_empty_is_missing: bool) -> Iterator[Piece]:
+def _of_file(name: str, names: list[str]) -> Iterator[Piece]:
     _check_format(name)
     text, uneven = is_text(name), UnevenRows()
     try:
-        dataset = _open_file(name, names, uneven, only_empty_is_missing)
+        dataset = _open_file(name, names, uneven)
         fragments = list(dataset.get_fragments())
     except (OSError, ValueError) as error:
         raise ValueError(f"cannot read {name!r}: {error}") from error
@@ -248,9 +240,7 @@ def is_text(name: str) -> bool:
     return _suffix(name) in _TEXT
 
 
-def _open_file(
-    name: str, columns: Sequence[str], uneven: UnevenRows, only_empty_is_missing: bool
-) -> "ds.Dataset":
+def _open_file(name: str, columns: Sequence[str], uneven: UnevenRows) -> "ds.Dataset":
     """A file as an Arrow dataset; the columns of a text file are strings."""
     import pyarrow as pa  # noqa: PLC0415 (an optional extra)
     import pyarrow.dataset as ds  # noqa: PLC0415
@@ -267,7 +257,7 @@ def _open_file(
         convert_options=csv.ConvertOptions(
             column_types=dict.fromkeys(columns, pa.string()),
             strings_can_be_null=True,
-            null_values=[""] if only_empty_is_missing else None,  # None: Arrow's list of words
+            null_values=[""],  # NA may be Namibia; who reads numbers knows the words for none
         ),
     )
     return ds.dataset(name, format=form)

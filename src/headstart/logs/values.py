@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from headstart.arrays import Booleans, Floats, Integers
+from headstart.features.columns import cast_first, decoded, is_text_type, seconds_of, without_words
+from headstart.features.values import NO_NUMBERS
 from headstart.logs.sources import Piece
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Text that means a missing number.
-_WORDS = {"true": 1.0, "false": 0.0, "": np.nan}
+# Words in columns of numbers.
+_WORDS = {"true": 1.0, "false": 0.0, **dict.fromkeys(("", *NO_NUMBERS), np.nan)}
 _KEYS = {"str": "strings", "int": "integers"}
 
 
@@ -29,7 +31,7 @@ def numbers(array: "pa.Array", name: str, place: str) -> tuple[Floats, Booleans 
     kind = array.type
     if pa.types.is_null(kind):
         return np.full(len(array), np.nan), None
-    if is_string(kind):
+    if is_text_type(kind):
         return _parsed(array, float)
     if not _is_number(kind):
         raise ValueError(f"column {name!r} must hold numbers or booleans, got {kind}{place}")
@@ -79,7 +81,7 @@ def list_length(array: "pa.Array", name: str, place: str) -> int:
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    if _is_number(array.type) or is_string(decoded(array).type):
+    if _is_number(array.type) or is_text_type(decoded(array).type):
         return 1
     if pa.types.is_null(array.type):
         return 0
@@ -97,7 +99,7 @@ def seconds(array: "pa.Array", name: str, place: str) -> tuple[Floats, Booleans 
 
     array = decoded(array)
     kind = array.type
-    if is_string(kind):
+    if is_text_type(kind):
         return _parsed(array, _seconds_of)
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
         if not _is_number(kind) and not pa.types.is_null(kind):
@@ -105,17 +107,7 @@ def seconds(array: "pa.Array", name: str, place: str) -> tuple[Floats, Booleans 
                 f"column {name!r} must hold seconds or timestamps, got {array.type}{place}"
             )
         return numbers(array, name, place)
-    return _since_1970(array), None
-
-
-def _since_1970(array: "pa.Array") -> Floats:
-    """The seconds of timestamps or dates."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    if pa.types.is_date(array.type):
-        array = array.cast(pa.timestamp("s"))
-    found = array.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
-    return np.asarray(found.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) / 1e6)
+    return seconds_of(array), None
 
 
 def _seconds_of(text: str) -> float:
@@ -125,26 +117,6 @@ def _seconds_of(text: str) -> float:
     except ValueError:
         found = datetime.fromisoformat(text.upper())
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-
-
-def decoded(array: "pa.Array") -> "pa.Array":
-    """The values of a column of categories."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    if not pa.types.is_dictionary(array.type):
-        return array
-    if pa.types.is_string_view(array.type.value_type):  # Polars; Arrow cannot decode these
-        texts = array.dictionary.cast(pa.large_string())
-        array = pa.DictionaryArray.from_arrays(array.indices, texts)
-    return array.dictionary_decode()
-
-
-def is_string(kind: Any) -> bool:
-    """Whether an Arrow type is text."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    types = pa.types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _is_number(kind: Any) -> bool:
@@ -184,15 +156,14 @@ def _parsed(array: "pa.Array", value_of: Callable[[str], float]) -> tuple[Floats
     import pyarrow as pa  # noqa: PLC0415
 
     array = array.cast(pa.large_string())
-    try:
-        return array.cast(pa.float64()).to_numpy(zero_copy_only=False), None
-    except pa.ArrowInvalid:
-        pass
-    for zone in (None, "UTC") if value_of is _seconds_of else ():
-        try:
-            return _since_1970(array.cast(pa.timestamp("us", tz=zone))), None
-        except pa.ArrowInvalid:
-            pass
+    zones = (None, "UTC") if value_of is _seconds_of else ()
+    kinds = (pa.float64(), *(pa.timestamp("us", tz=zone) for zone in zones))
+    fitting = cast_first(array, kinds)
+    if fitting is None:
+        fitting = cast_first(without_words(array), kinds)
+    if fitting is not None:
+        is_time = pa.types.is_timestamp(fitting.type)
+        return seconds_of(fitting) if is_time else fitting.to_numpy(zero_copy_only=False), None
     found = np.full(len(array), np.nan)
     wrong = np.zeros(len(array), dtype=bool)
     for i, text in enumerate(array.to_pylist()):
@@ -242,7 +213,7 @@ class KeyColumn:
         types, kind = pa.types, array.type
         if self.wanted == "int" and types.is_floating(kind):
             return "int"
-        if not types.is_integer(kind) and not is_string(kind):
+        if not types.is_integer(kind) and not is_text_type(kind):
             advice = '; task_type="int" reads whole numbers' if types.is_floating(kind) else ""
             raise ValueError(
                 f"column {self.name!r} must hold strings or integers, got {kind}{piece.place()}"
@@ -250,7 +221,7 @@ class KeyColumn:
             )
         if self.wanted is not None:
             return self.wanted
-        found = "str" if is_string(kind) else "int"
+        found = "str" if is_text_type(kind) else "int"
         if piece.is_text:
             found = self.kind or ("int" if _all_integers(array) else "str")
         if self.kind is None:

@@ -197,7 +197,7 @@ def _columns(source: Any) -> list[str]:
 def _batches(source: Any, columns: Sequence[str]) -> Iterator[tuple[Any, int]]:
     """Batches of rows, each with the number of its first row."""
     first = 0
-    for piece in sources.pieces(source, list(columns), only_empty_is_missing=True):
+    for piece in sources.pieces(source, list(columns)):
         for batch in piece.batches():
             yield batch, first
             first += batch.num_rows
