@@ -12,10 +12,13 @@ DAY = 86_400.0
 
 
 def reward_new_tasks(service: Service, name: str, n: int, **given: object) -> None:
-    """Open tasks and pay each: 1 to warm tasks and 0 to the control, but for every third."""
+    """Open tasks and pay each: 1 to warm tasks and 0 to the control, but for every third of each."""
     answers = decided(service, *(f"{name}{i}" for i in range(n)), **given)
-    for i, answer in enumerate(answers):
-        assert paid(service, [answer.id], float(answer.control == (i % 3 == 0))) == ["paid"]
+    seen = {True: 0, False: 0}
+    for answer in answers:
+        seen[answer.control] += 1
+        reward = float(answer.control == (seen[answer.control] % 3 == 0))
+        assert paid(service, [answer.id], reward) == ["paid"]
 
 
 def configure(service: Service, **settings: object) -> None:
