@@ -12,7 +12,7 @@ DAY = 86_400.0
 
 
 def reward_new_tasks(service: Service, name: str, n: int, **given: object) -> None:
-    """Open tasks and pay each: 1 to warm tasks and 0 to the control, but for every third of each."""
+    """Open tasks; pay 1 to warm tasks and 0 to the control, but for every third of each."""
     answers = decided(service, *(f"{name}{i}" for i in range(n)), **given)
     seen = {True: 0, False: 0}
     for answer in answers:
