@@ -91,7 +91,7 @@ llms_txt_summary = (
 html_show_sphinx = False
 html_last_updated_fmt = None
 html_favicon = "_static/mark.svg"
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "install": []}
 html_theme_options = {
     "logo": {
         "text": "headstart",

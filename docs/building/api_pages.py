@@ -44,19 +44,41 @@ def _row(name: PublicName) -> str:
 
 def first_sentence(name: PublicName) -> str:
     """What a name is, in a line; of a constant or an alias, that it is one."""
-    value = name.value
-    if not has_own_docstring(value):
-        return "See above."
+    return _sentence(name.value) if has_own_docstring(name.value) else "See above."
+
+
+def _sentence(value: object) -> str:
     paragraph = (inspect.getdoc(value) or "").split("\n\n")[0]
     line = " ".join(paragraph.split())
     found = re.match(r".+?(?<!\bEq)(?<!\bal)[.](?=\s+[A-Z0-9`]|$)", line)
     return escaped(found[0] if found else line)
 
 
+# From this many on, a class has a table of its methods before their descriptions.
+_MANY_METHODS = 4
+
+
+def _methods(name: PublicName, value: type) -> str:
+    """A table of the methods, in the order of the source."""
+    found = [
+        (own, getattr(value, own))
+        for own, defined in vars(value).items()
+        if not own.startswith("_") and inspect.isroutine(getattr(value, own)) and defined
+    ]
+    if len(found) < _MANY_METHODS:
+        return ""
+    rows = "".join(
+        f"   * - :py:obj:`{own} <{name.full}.{own}>`\n     - {_sentence(method)}\n"
+        for own, method in found
+    )
+    return f".. list-table:: Methods\n   :widths: 30 70\n\n{rows}\n"
+
+
 def name_page(name: PublicName) -> str:
-    """The page of a name: signature, docstring, members and example."""
-    value = name.value
+    """The page of a name: a table of methods, signature, docstring, members and example."""
+    value, methods = name.value, ""
     if inspect.isclass(value):
+        methods = _methods(name, value)
         directive, options = "autoclass", ["members:", "member-order: bysource"]
         if issubclass(value, BaseException | dict) or getattr(value, "_is_protocol", False):
             options.append("no-index-entry:")
@@ -68,6 +90,7 @@ def name_page(name: PublicName) -> str:
     return (
         f"{_title(name.full.removeprefix('headstart.'))}\n"
         f".. currentmodule:: {name.home}\n\n"
+        f"{methods}"
         f".. {directive}:: {name.full}\n{lines}\n"
         f"{_alias_text(name)}"
         f".. minigallery:: {name.full}\n"
