@@ -9,6 +9,8 @@ SERVE := .venv/serve
 DEV := .venv/dev
 BENCH := .venv-bench/bench
 DOCS := .venv-docs/docs
+# What the client's build writes; a change of its sources writes it again.
+GENERATED := clients/python/src/headstart_client/_sync.py
 
 .PHONY: demo serve test test-all check compile lint format bench bench-service league people report docs notebooks release lock clean
 
@@ -81,7 +83,6 @@ $(DEV) $(DOCS): CLIENT := clients/python
 $(DEV) $(DOCS): clients/python/pyproject.toml
 
 # What its build writes, again after a change of what it is written from.
-GENERATED := clients/python/src/headstart_client/_sync.py
 $(GENERATED): $(DEV) clients/python/generate.py clients/python/src/headstart_client/client.py src/headstart/service/messages.py
 	$(BIN)/python clients/python/generate.py
 
