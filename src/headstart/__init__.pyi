@@ -34,7 +34,7 @@ from headstart.simulation import Rounds as Rounds
 from headstart.simulation import evaluate as evaluate
 from headstart.simulation import simulate as simulate
 from headstart.studies.comparisons import compare as compare
-from headstart.trials.trial import Trial as Trial
+from headstart.trials.page import Trial as Trial
 from headstart.trials.trial import trial as trial
 
 __version__: str

@@ -1,8 +1,9 @@
-"""The page of a trial: as text for a terminal, and as HTML with two figures."""
+"""A trial: its numbers, and its page as text for a terminal and as HTML with two figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,22 +13,108 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from headstart.atomic import atomic_write
+from headstart.features import Features
 from headstart.intervals import Interval
 from headstart.plotting import document
 from headstart.plotting import style as plots
 from headstart.trials.earnings import Earnings
+from headstart.trials.shares import Shares
 from headstart.trials.starts import ALONE, MEAN, ONE, OURS, TWO
-from headstart.trials.trial import Trial
+from headstart.trials.verdict import Answer, Curves
 
 _STYLES: dict[str, dict[str, Any]] = {
     MEAN: {"color": plots.GREY, "linestyle": (0, (1, 1.2)), "marker": ""},
-    ALONE: {"color": plots.PURPLE, "linestyle": (0, (2, 1)), "marker": "v"},
-    ONE: {"color": plots.BLUE, "linestyle": (0, (4, 1, 1, 1)), "marker": "s"},
+    ALONE: {"color": plots.COLD, "linestyle": (0, (2, 1)), "marker": "v"},
+    ONE: {"color": plots.PURPLE, "linestyle": (0, (4, 1, 1, 1)), "marker": "s"},
     TWO: {"color": plots.GREEN, "linestyle": (0, (5, 1.5)), "marker": "^"},
-    OURS: {"color": plots.ORANGE, "linestyle": "-", "marker": "D"},
+    OURS: {"color": plots.WARM, "linestyle": "-", "marker": "D"},
 }
 # How many attributes that tasks differ along, and points of curves, are in a table.
 _MOST_ALONG, _SHOWN = 6, (0, 1, 2, 5, 10, 20, 30)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """Whether a warm start would pay, from a log; `print` shows it, `save` writes it as HTML.
+
+    Attributes
+    ----------
+    answer : {"yes", "one model", "alone", "cannot tell"}
+        Take headstart, one model for all tasks, or let each task learn alone.
+    verdict : str
+        The answer in one sentence, with its reason.
+    shares : Shares or None
+        `of`: shares of the variance of rewards by what they are of; `along`: which attributes tasks
+        differ along. None where the log cannot tell.
+    curves : Curves or None
+        `of`: by method, the share of the variance that it predicts of a new task's next reward,
+        after as many of its own rewards as `after` says.
+    earnings : Earnings, str or None
+        What each method's choices would have earned; a sentence where that is refused; None
+        without propensities.
+    features : Features or None
+        The schema.
+    notes : sequence of str
+        What was read, and what else is worth knowing.
+    code : str
+        The lines to start with.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> log = pd.DataFrame({"user": ["ann", "bob"], "price": [3.0, 4.0], "click": [0, 1]})
+    >>> print(hs.trial(log, task="user", reward="click").verdict)
+    This log cannot tell, because it has 2 rewards, and at least 100 are needed.
+    """
+
+    answer: Answer
+    verdict: str
+    shares: Shares | None = None
+    curves: Curves | None = None
+    earnings: Earnings | str | None = None
+    features: Features | None = field(default=None, repr=False)
+    notes: Sequence[str] = ()
+    code: str = ""
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page as one HTML file with its figures.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, which must end in .html.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        return write(self, Path(path))
+
+    def record(self) -> dict[str, Any]:
+        """Its numbers as plain data, for JSON."""
+        found: dict[str, Any] = {"answer": self.answer, "verdict": self.verdict}
+        found["notes"] = list(self.notes)
+        if self.shares is not None:
+            found["shares"] = _plain(self.shares.of)
+            found["along"] = _plain(self.shares.along)
+        if self.curves is not None:
+            found["after"] = list(self.curves.after)
+            found["predicted"] = {
+                name: [one.record() for one in curve] for name, curve in self.curves.of.items()
+            }
+        if isinstance(self.earnings, Earnings):
+            found["earned"] = _plain(self.earnings.values)
+            found["refused"] = dict(self.earnings.refused)
+        found["code"] = self.code
+        return found
+
+
+def _plain(intervals: Mapping[str, Interval]) -> dict[str, dict[str, float | None]]:
+    return {name: one.record() for name, one in intervals.items()}
 
 
 def text(trial: Trial) -> str:

@@ -45,7 +45,7 @@ class Rows:
         return int(self.tasks[-1]) + 1
 
     def only(self, mask: Booleans) -> Rows:
-        """Some of the rows, with tasks numbered anew."""
+        """Some of the rows, with tasks numbered from 0 again."""
         return replace(
             self,
             x=self.x[mask],

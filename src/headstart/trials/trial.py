@@ -3,108 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from headstart import checks
 from headstart.features import Features
-from headstart.intervals import Interval
 from headstart.trials import rows as numbers
-from headstart.trials.earnings import Earnings, earnings
+from headstart.trials.earnings import earnings
 from headstart.trials.log import MOST_ROWS, CannotTell, Log, Names, read
-from headstart.trials.shares import TASTES, Shares, shares
+from headstart.trials.page import Trial
+from headstart.trials.shares import TASTES, shares
 from headstart.trials.starts import predicted
-from headstart.trials.verdict import Answer, Curves, curves, verdict
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trial:
-    """Whether a warm start would pay, from a log; `print` shows it, `save` writes it as HTML.
-
-    Attributes
-    ----------
-    answer : {"yes", "one model", "alone", "cannot tell"}
-        Take headstart, one model for all tasks, or let each task learn alone.
-    verdict : str
-        The answer in one sentence, with its reason.
-    shares : Shares or None
-        `of`: shares of the variance of rewards by what they are of; `along`: which attributes tasks
-        differ along. None where the log cannot tell.
-    curves : Curves or None
-        `of`: by method, the share of the variance that it predicts of a new task's next reward,
-        after as many of its own rewards as `after` says.
-    earnings : Earnings, str or None
-        What each method's choices would have earned; a sentence where that is refused; None
-        without propensities.
-    features : Features or None
-        The schema.
-    notes : sequence of str
-        What was read, and what else is worth knowing.
-    code : str
-        The lines to start with.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> log = pd.DataFrame({"user": ["ann", "bob"], "price": [3.0, 4.0], "click": [0, 1]})
-    >>> print(hs.trial(log, task="user", reward="click").verdict)
-    This log cannot tell, because it has 2 rewards, and at least 100 are needed.
-    """
-
-    answer: Answer
-    verdict: str
-    shares: Shares | None = None
-    curves: Curves | None = None
-    earnings: Earnings | str | None = None
-    features: Features | None = field(default=None, repr=False)
-    notes: Sequence[str] = ()
-    code: str = ""
-
-    def __str__(self) -> str:
-        from headstart.trials.page import text  # noqa: PLC0415 - the page needs a Trial
-
-        return text(self)
-
-    def save(self, path: str | Path) -> Path:
-        """Write the page as one HTML file with its figures.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file, which must end in .html.
-
-        Returns
-        -------
-        Path
-            The file.
-        """
-        from headstart.trials.page import write  # noqa: PLC0415
-
-        return write(self, Path(path))
-
-    def record(self) -> dict[str, Any]:
-        """Its numbers as plain data, for JSON."""
-        found: dict[str, Any] = {"answer": self.answer, "verdict": self.verdict}
-        found["notes"] = list(self.notes)
-        if self.shares is not None:
-            found["shares"] = _plain(self.shares.of)
-            found["along"] = _plain(self.shares.along)
-        if self.curves is not None:
-            found["after"] = list(self.curves.after)
-            found["predicted"] = {
-                name: [one.record() for one in curve] for name, curve in self.curves.of.items()
-            }
-        if isinstance(self.earnings, Earnings):
-            found["earned"] = _plain(self.earnings.values)
-            found["refused"] = dict(self.earnings.refused)
-        found["code"] = self.code
-        return found
-
-
-def _plain(intervals: Mapping[str, Interval]) -> dict[str, dict[str, float | None]]:
-    return {name: one.record() for name, one in intervals.items()}
+from headstart.trials.verdict import Answer, curves, verdict
 
 
 def trial(
