@@ -9,6 +9,7 @@ from typing import Any
 
 from headstart import checks
 from headstart.features import Features
+from headstart.processes import one_blas_thread
 from headstart.trials import rows as numbers
 from headstart.trials.earnings import earnings
 from headstart.trials.log import MOST_ROWS, CannotTell, Log, Names, read
@@ -18,6 +19,7 @@ from headstart.trials.starts import predicted
 from headstart.trials.verdict import Answer, curves, verdict
 
 
+@one_blas_thread  # on which the last bits of a product may depend
 def trial(
     log: Any,
     *,
