@@ -457,7 +457,7 @@ def clicks_per_1000(rule: str, seed: int, *, users: int = 120, visits: int = 10)
     return 1000.0 * clicks / len(order)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_long_deadline_costs_next_to_nothing() -> None:
     """Learning from clicks alone earns about half.
 

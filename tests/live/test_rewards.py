@@ -187,6 +187,7 @@ def test_the_oldest_expire_if_too_many_wait(monkeypatch: pytest.MonkeyPatch) -> 
     assert [each.id for each in bandit.decide("ann", ARMS, n=3)] == pending_ids(bandit)
 
 
+@pytest.mark.nightly
 def test_a_million_decisions_without_rewards_take_bounded_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -40,6 +40,7 @@ def test_a_bandit_whose_tasks_teach_nothing_earns_less(refitted: float) -> None:
     assert clicks(STREAM, 0, prior=Cold()) < refitted - 0.05
 
 
+@pytest.mark.nightly
 def test_a_half_life_follows_tastes_that_turn() -> None:
     """Half as many users as in the full study, two seeds; rewards there are 2.6 against 1.1."""
     drift = Drift(users_per_month=20, rounds=8)
