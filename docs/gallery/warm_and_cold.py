@@ -3,7 +3,7 @@ A warm start against a cold one
 ===============================
 
 Regret of a new task that starts from zero, and after ten other tasks. ITL is the paper's learner of
-a task alone; the same policy as ours from zero shows what the policy does without a prior. Bands
+a task alone; headstart's policy from zero shows what the policy does without a prior. Bands
 are 95 % intervals over 100 replications.
 """
 
